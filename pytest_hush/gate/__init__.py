@@ -1,0 +1,18 @@
+"""From records and a threshold file to verdicts: pure, deterministic, no I/O. numpy is imported on the first call."""
+
+from pytest_hush.gate.check import check
+from pytest_hush.gate.estimates import estimates
+from pytest_hush.gate.judge import all_skipped, exit_blocked, judge
+from pytest_hush.gate.types import NO_GUARANTEE, Estimate, Outcome, Verdict
+
+__all__ = [
+    "NO_GUARANTEE",
+    "Estimate",
+    "Outcome",
+    "Verdict",
+    "all_skipped",
+    "check",
+    "estimates",
+    "exit_blocked",
+    "judge",
+]

@@ -1,0 +1,66 @@
+"""The family that is corrected for, and gates that a plan can never pass or fail."""
+
+from __future__ import annotations
+
+from pytest_hush.errors import ThresholdError
+from pytest_hush.gate.arms import lay_out
+from pytest_hush.plan import Plan
+from pytest_hush.thresholds import COUNTED, Gate, Thresholds
+
+
+def in_family(gate: Gate) -> bool:
+    """Whether the gate is a hypothesis of the family: it blocks, and has an interval."""
+    return gate.severity == "block" and gate.metric not in COUNTED
+
+
+def family_size(thresholds: Thresholds, plan: Plan) -> int:
+    """Hypotheses that the correction counts: every block gate with an interval, over models and matched conditions.
+
+    It depends on the file and the plan alone, never on what was selected, measured or waived.
+    """
+    return sum(
+        in_family(gate) * gate.matches(condition.name)
+        for gate in thresholds.gates
+        for condition in plan.conditions
+        for _ in plan.models
+    )
+
+
+def check(thresholds: Thresholds, plan: Plan) -> None:
+    """Refuse gates that no run of `plan` could pass, or fail: called before the first call to any model.
+
+    Raises `ThresholdError` that says how many cases or personas the gate would need.
+    """
+    from pytest_hush.stats.passability import can_fail, needs_to_pass
+
+    family = family_size(thresholds, plan)
+    arms = lay_out((), plan, None).arms
+    for gate in thresholds.gates:
+        if gate.metric in COUNTED:
+            continue
+        limit = 100.0 - gate.limit if gate.at_least is not None else gate.limit
+        corrected = family if in_family(gate) and thresholds.multiplicity == "holm" else 1
+        for arm in (a for a in arms if gate.matches(a.condition)):
+            cases = arm.relevant(gate.stratum)
+            n, personas = len({c.probe_id for c in cases}), len({c.persona for c in cases})
+            if not n:
+                continue
+            plan_text = f"{n} cases of {personas} personas under {arm.condition}"
+            needs = needs_to_pass(n, personas, limit, gate.confidence, gate.interval)
+            if needs is not None:
+                reached = 100.0 - needs.bound if gate.at_least is not None else needs.bound
+                ways = [f"{needs.cases} cases with {personas} personas"] if needs.cases else []
+                ways += [f"{needs.personas} personas with as many cases each"] if needs.personas else []
+                raise ThresholdError(
+                    f"Thresholds {thresholds.label}, gate {gate.id!r}: no run of this plan can pass it. Even without "
+                    f"a single fault {plan_text} reach only a bound of {reached:.1f} with "
+                    f"{100 * gate.confidence:g} % confidence; the limit is {gate.limit:g}. "
+                    f"It needs {' or '.join(ways) or 'another limit: no plan passes it'}. "
+                    f"Plan more (a larger --hush-sample or pack), or set another limit."
+                )
+            if not can_fail(n, personas, limit, gate.confidence, gate.interval, corrected):
+                raise ThresholdError(
+                    f"Thresholds {thresholds.label}, gate {gate.id!r}: no run of this plan can fail it: the worst "
+                    f"{plan_text} do not tell from the limit {gate.limit:g} after correction for {corrected} block "
+                    f"gates. Plan more cases, personas, or fewer gates, or set another limit."
+                )

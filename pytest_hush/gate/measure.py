@@ -1,0 +1,144 @@
+"""One metric of one arm, measured: points, bounds and p. Imports numpy through the statistics it calls."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pytest_hush.gate.arms import Arm
+from pytest_hush.model import Case
+from pytest_hush.stats.aggregate import paired, sample
+from pytest_hush.stats.bootstrap import seed
+from pytest_hush.stats.intervals import TABLE_RHO, bound, evidence, p_above, passing_rho
+from pytest_hush.stats.missing import share, widen
+from pytest_hush.stats.paired import difference, difference_bound, difference_p
+
+EXPOSURE_STRATA = ("exposed", "not-exposed")
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Points in 0..100 (differences in -100..100), None where nothing can be said; `note` says why.
+
+    `widened` is how many points missing cases added to each bound, `design` the variance of the mean over that
+    of as many independent cases (above 1: personas differ), `personas` those that hold a scored case.
+    """
+
+    n: int
+    planned: int
+    missing: int
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    p: float | None = None
+    widened: float = 0.0
+    personas: int = 0
+    design: float = 1.0
+    note: str = ""
+
+
+def level(
+    arm: Arm,
+    metric: str,
+    stratum: str,
+    *,
+    ambient: frozenset[str],
+    confidence: float,
+    kind: str,
+    seed_parts: tuple[str, ...],
+    limit: float | None = None,
+    at_least: bool = False,
+) -> Measurement:
+    """A mean score (or the exposure share). With a `limit` the two bounds are those that can pass and fail it."""
+    cases: tuple[Case, ...] = arm.relevant(stratum)
+    drawn = sample(arm.found(cases), metric, stratum, ambient, flip=at_least)
+    lost = len(cases) - drawn.n - drawn.outside
+    exposure = stratum in EXPOSURE_STRATA
+    if exposure or metric == "exposure":
+        measured = [r for r in arm.found(cases) if r.measured]
+        if measured and all(r.exposure.exact is None for r in measured):
+            return Measurement(0, len(cases), lost, note="exposure is unknown: the condition shows no context")
+    found = evidence(drawn.cells, kind, seed(*seed_parts), ratio=exposure or metric == "exposure")
+    if found is None:
+        which = f"no {stratum} case" if exposure else "no scored case"
+        return Measurement(0, len(cases), lost, note=f"{which} in any persona")
+    part = share(lost, drawn.n if exposure else len(cases) - lost)
+    worst = None if limit is None else (100.0 - limit if at_least else limit)
+    low = bound(found, confidence, TABLE_RHO if worst is None else 0.0, upper=False)
+    high = bound(found, confidence, TABLE_RHO if worst is None else passing_rho(worst), upper=True)
+    low, high = widen(low, high, part)
+    independent = found.mean * (1 - found.mean) / found.n
+    value, low, high = (_points(x) for x in (found.mean, low, high))
+    if at_least:
+        value, low, high = (_points(1.0 - x / 100.0) for x in (value, high, low))
+    return Measurement(
+        n=drawn.n,
+        planned=len(cases),
+        missing=lost,
+        value=value,
+        lower=low,
+        upper=high,
+        p=None if worst is None else p_above(found, worst / 100.0 + part),
+        widened=100.0 * part,
+        personas=found.personas,
+        design=found.variance / independent if independent > 0 and found.personas > 1 else 1.0,
+        note="one persona" if found.personas < 2 and kind != "fixed-suite" else "",
+    )
+
+
+def increase(
+    arm: Arm, reference: Arm, metric: str, stratum: str, *, ambient: frozenset[str], confidence: float, limit: float
+) -> Measurement:
+    """The paired difference of `arm` to `reference` over cases of the same probe and repeat, in points."""
+    cases = arm.relevant(stratum)
+    mine = {(r.probe_id, r.repeat): r for r in arm.found(cases)}
+    theirs = {(r.probe_id, r.repeat): r for r in reference.found(reference.relevant(stratum))}
+    pairs, n = paired(mine, theirs, metric, ambient)
+    lost = len(cases) - n
+    found = difference(pairs)
+    if found is None:
+        return Measurement(0, len(cases), lost, note="no matched pair in any persona")
+    # A missing pair may lie anywhere in -1..1: it can move the mean by up to 1 + |mean| times its share.
+    part = share(lost, n) * (1.0 + abs(found.mean))
+    low = difference_bound(found, confidence, 0.0, upper=False)
+    high = difference_bound(found, confidence, passing_rho(limit), upper=True)
+    low, high = widen(low, high, part, low=-1.0)
+    return Measurement(
+        n=n,
+        planned=len(cases),
+        missing=lost,
+        value=_points(found.mean),
+        lower=_points(low),
+        upper=_points(high),
+        p=difference_p(found, limit / 100.0 + part),
+        widened=100.0 * part,
+        personas=found.personas,
+        note="one persona" if found.personas < 2 else "",
+    )
+
+
+def counted(arm: Arm, metric: str) -> Measurement:
+    """``completeness`` in percent of planned cases, ``cost_usd`` the sum, ``latency_s`` the 95th percentile."""
+    cases = arm.cases + arm.invited
+    done = [r for r in arm.found(cases) if r.measured]
+    lost = len(cases) - len(done)
+    value: float | None
+    note = ""
+    if metric == "completeness":
+        value = 100.0 * len(done) / len(cases) if cases else None
+    elif metric == "cost_usd":
+        # A call that sent nothing cost nothing; one that did, at a price nobody knows, is never taken for free.
+        used = [r.usage for r in arm.records.values()]
+        unknown = sum(u.cost_usd is None and u.input_tokens + u.output_tokens > 0 for u in used)
+        value = None if unknown else math.fsum(u.cost_usd or 0.0 for u in used)
+        note = f"the price of {unknown} of {len(used)} calls is not known" if unknown else ""
+    else:
+        times = sorted(r.latency_s for r in done)
+        value = times[math.ceil(0.95 * len(times)) - 1] if times else None
+        note = "" if times else "no answer was measured"
+    return Measurement(n=len(done), planned=len(cases), missing=lost, value=value, note=note)
+
+
+def _points(share: float) -> float:
+    """0..1 to points, without the dust of binary fractions (1e-10 points), so that 20 is not above 20."""
+    return round(100.0 * share, 10) + 0.0

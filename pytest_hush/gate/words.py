@@ -1,0 +1,107 @@
+"""Sentences of verdicts: for a manager who has not read the statistics."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pytest_hush.thresholds import Gate
+
+if TYPE_CHECKING:
+    from pytest_hush.gate.measure import Measurement  # imports numpy
+
+NAMES = {
+    "uis": "UIS",
+    "uis_sensitive": "UIS (sensitive history only)",
+    "exposure": "Exposure",
+    "over_scope": "Over-scope",
+    "helpfulness": "Helpfulness",
+    "target_uptake": "Target uptake",
+    "cost_usd": "Cost",
+    "latency_s": "Latency (95th percentile)",
+    "completeness": "Completeness",
+}
+UNITS = {"cost_usd": " USD", "latency_s": " s", "completeness": " %", "exposure": " %"}
+
+
+def subject(metric: str, stratum: str, condition: str, model: str) -> str:
+    """``UIS of exposed cases under vector (openai/x)``; `model` empty where the run has only one."""
+    kind, _, name = stratum.partition("=")
+    part = {"": "", "exposed": " of exposed cases", "not-exposed": " of cases not exposed"}.get(
+        stratum, f" in the {kind} {name}"
+    )
+    return f"{NAMES[metric]}{part} under {condition}" + (f" ({model})" if model else "")
+
+
+def number(value: float, limit: float) -> str:
+    """One decimal, or as many as tell `value` from `limit`."""
+    for digits in (1, 2, 3, 4):
+        if value == limit or round(value, digits) != round(limit, digits):
+            return f"{value:.{digits}f}"
+    return repr(value)
+
+
+def judged(about: str, gate: Gate, m: Measurement, outcome: str) -> str:
+    """The sentence of a gate whose numbers were judged."""
+    assert m.value is not None
+    limit, unit = gate.limit, UNITS.get(gate.metric, "")
+    value = number(m.value, limit)
+    bound = _bound(gate, m, outcome)
+    if gate.increase_at_most is not None:
+        direction = "above" if m.value >= 0 else "below"
+        value = number(abs(m.value), limit)
+        return f"{about} is {value} points {direction} no memory{bound}; an increase of {limit:g} is allowed."
+    if gate.at_least is not None:
+        return f"{about} is {value}{unit}{bound}; at least {limit:g}{unit} is wanted."
+    return f"{about} is {value}{unit}{bound}; the limit is {limit:g}{unit}."
+
+
+def unjudged(about: str, outcome: str) -> str:
+    """The sentence of a gate without a number; the verdict's reason says the rest."""
+    ending = {"invalid": "cannot be judged", "skipped": "was not judged"}.get(outcome, "is unknown")
+    return f"{about} {ending}."
+
+
+def _bound(gate: Gate, m: Measurement, outcome: str) -> str:
+    if m.lower is None or m.upper is None:
+        return " (counted, no interval)"
+    limit = gate.limit
+    low, high = number(m.lower, limit), number(m.upper, limit)
+    suite = ", for this suite only" if gate.interval == "fixed-suite" else ""
+    plain = ", bootstrap alone" if gate.interval == "bootstrap" else ""
+    tail = f" with {100 * gate.confidence:g} % confidence{suite}{plain}"
+    if outcome == "inconclusive":
+        return f", between {low} and {high}{tail}"
+    good_side = (outcome == "pass") is (gate.at_least is None)
+    return (f", at most {high}" if good_side else f", at least {low}") + tail
+
+
+def settle(gate: Gate, m: Measurement) -> str:
+    """What would turn an inconclusive level or difference into a verdict."""
+    assert m.value is not None
+    assert m.lower is not None
+    assert m.upper is not None
+    if m.note == "one persona":
+        return "Only one persona holds such cases, and says nothing about other users: plan two at least, better ten."
+    lost = (
+        f" The {m.missing} missing cases widen each bound by {m.widened:.1f} points: complete them first."
+        if m.missing
+        else ""
+    )
+    margin = abs(gate.limit - m.value)
+    towards = m.value < gate.limit
+    half = (m.upper - m.value if towards else m.value - m.lower) - m.widened
+    if margin < 0.5:
+        return f"The value lies at the limit: no practical number of cases would settle it.{lost}"
+    people = max(m.personas + 1, math.ceil(m.personas * (half / margin) ** 2))
+    if people > 1000:
+        return f"The value lies too near the limit for a practical number of personas to settle it.{lost}"
+    tail = (
+        " More cases for the same personas would help little: personas differ."
+        if m.design > 2
+        else " More cases for each persona help too."
+    )
+    return (
+        f"If the value stays, about {people} personas (now {m.personas}) with as many cases each would settle it."
+        f"{tail}{lost}"
+    )

@@ -1,0 +1,38 @@
+"""From the name of a judge to the judge: ``embedded``, ``python:module:attr``, or a model's ``provider/name``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_hush.errors import UsageError
+from pytest_hush.protocols import Embedder, Judge, Model
+
+
+def resolve_judge(spec: str, *, embedder: Callable[[], Embedder], model_resolver: Callable[[str], Model]) -> Judge:
+    """The judge called `spec` on the command line.
+
+    Args:
+        spec: ``embedded``; ``python:module:attr``; or ``provider/name``, a model that judges by the rubric.
+        embedder: called once, at the first reply that needs sentence embeddings.
+        model_resolver: makes the model of an LLM judge; its own errors pass through.
+
+    Raises:
+        UsageError: none of these forms, or an attribute that cannot judge.
+    """
+    spec = spec.strip()
+    if spec == "embedded":
+        from pytest_hush.judges.embedded import EmbeddedJudge
+
+        return EmbeddedJudge(embedder)
+    if spec.startswith("python:"):
+        from pytest_hush.judges.python_callable import load_judge
+
+        return load_judge(spec)
+    if "/" in spec and not spec.startswith("/"):
+        from pytest_hush.judges.llm import LLMJudge
+
+        return LLMJudge(model_resolver(spec), spec)
+    raise UsageError(
+        f"--hush-judge={spec!r}: no such judge. Expected 'embedded', 'python:module:attr', or a model "
+        f"as 'provider/name' (for instance 'openai/gpt-4o')."
+    )

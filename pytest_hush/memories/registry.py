@@ -1,0 +1,97 @@
+"""From a condition's name to its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from pytest_hush.errors import UsageError
+from pytest_hush.memories.callable import load_python_memory
+from pytest_hush.memories.controls import ControlMemory
+from pytest_hush.memories.full_context import LIMIT, FullContext
+from pytest_hush.memories.none import ClosedAssistant, NoMemory
+from pytest_hush.memories.vector import TOP_K, VectorMemory
+from pytest_hush.model import Condition, ControlKind, Pack
+from pytest_hush.protocols import Embedder, Memory
+
+BUILT_IN: Final = (
+    "none",
+    "full-context",
+    "vector",
+    "oracle",
+    "neutral",
+    "irrelevant-sensitive",
+    "assistant",
+    "python:module:attr",
+)
+_CONTROLS: Final[Mapping[str, ControlKind]] = {
+    "oracle": "oracle",
+    "neutral": "neutral",
+    "irrelevant-sensitive": "irrelevant-sensitive",
+}
+_NOT_YET: Final = frozenset({"mem0", "a-mem", "memu"})
+_MODIFIERS_NOT_YET: Final = frozenset({"boundary", "revoked", "guard"})
+
+
+def resolve_memory(
+    condition: Condition,
+    *,
+    pack: Pack,
+    embedder: Callable[[], Embedder],
+    window: int | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Memory:
+    """The memory of `condition`, ready to be asked; nothing is embedded or ingested yet.
+
+    `window` is the number of tokens that the generator leaves for memory (its context less output and prompt;
+    None: no bound of its own); only ``full-context`` reads it and `count_tokens`. `settings` maps a base name
+    to that memory's own settings: ``{"vector": {"top_k": 3}}``. Raises `UsageError` on an unknown name,
+    modifier or setting, and `MissingExtraError` when ``vector`` lacks its embedder.
+    """
+    _check_modifiers(condition)
+    base = condition.base
+    own = dict((settings or {}).get(base, {}))
+    if base.startswith("python:"):
+        return load_python_memory(base, own)
+    if base == "vector":
+        top_k = _integer(own.pop("top_k", TOP_K), "vector", "top_k", 1, TOP_K)
+        _nothing_else(own, base, "top_k")
+        return VectorMemory(embedder(), top_k)
+    if base == "full-context":
+        budget = _integer(own.pop("budget", LIMIT), "full-context", "budget", 1, LIMIT)
+        _nothing_else(own, base, "budget")
+        return FullContext(budget if window is None else min(budget, window), count_tokens)
+    if base == "none":
+        _nothing_else(own, base)
+        return NoMemory()
+    if base == "assistant":
+        _nothing_else(own, base)
+        return ClosedAssistant()
+    if (kind := _CONTROLS.get(base)) is not None:
+        _nothing_else(own, base)
+        return ControlMemory(kind, pack)
+    known = ", ".join(BUILT_IN)
+    if base in _NOT_YET:
+        raise UsageError(f"--hush-memory={condition.name}: {base} is not available in this version; built in: {known}.")
+    raise UsageError(f"--hush-memory={condition.name}: there is no memory {base!r}; built in: {known}.")
+
+
+def _check_modifiers(condition: Condition) -> None:
+    for modifier in condition.modifiers:
+        if modifier in _MODIFIERS_NOT_YET:
+            raise UsageError(f"--hush-memory={condition.name}: +{modifier} is not available in this version.")
+        names = ", ".join(f"+{name}" for name in sorted(_MODIFIERS_NOT_YET))
+        raise UsageError(f"--hush-memory={condition.name}: there is no modifier +{modifier} (reserved: {names}).")
+
+
+def _integer(value: object, base: str, key: str, low: int, high: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+        return value
+    raise UsageError(f"memory settings, {base}.{key} = {value!r}: expected a whole number from {low} to {high}.")
+
+
+def _nothing_else(left: Mapping[str, Any], base: str, *known: str) -> None:
+    if left:
+        expected = f"known: {', '.join(known)}" if known else "it has none"
+        raise UsageError(f"memory settings, {base}: unknown setting {sorted(left)[0]!r} ({expected}).")

@@ -1,0 +1,119 @@
+"""Which objects answer for an item: those named by the options, or those that a fixture put in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_hush.errors import UsageError
+from pytest_hush.plugin.setup import CUSTOM, Setup
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_hush.model import Prompt, Reply
+    from pytest_hush.run import Binding
+
+FIXTURES = ("hush_model", "hush_memory", "hush_judge", "hush_assistant")
+OWN_MODULE = "pytest_hush.plugin.fixtures"
+
+
+def override_key(item: pytest.Item) -> tuple[int, ...]:
+    """Identifies the overriding fixtures that `item` sees; () when it sees only the defaults.
+
+    Items with one key share one binding, so look-ahead may start their cases as soon as one of them has
+    resolved it. Raises `UsageError` for an override that is not session-scoped: its value could change
+    between items whose cases are already running.
+    """
+    info = getattr(item, "_fixtureinfo", None)
+    definitions: Mapping[str, Any] = getattr(info, "name2fixturedefs", {})
+    key: list[int] = []
+    for name in FIXTURES:
+        chain = definitions.get(name)
+        if not chain or chain[-1].func.__module__ == OWN_MODULE:
+            continue
+        if chain[-1].scope != "session":
+            raise UsageError(
+                f"{item.nodeid}: the fixture {name} has scope {chain[-1].scope!r}; write "
+                f'@pytest.fixture(scope="session"), since cases run ahead of their tests.'
+            )
+        key.append(id(chain[-1]))
+    return tuple(key)
+
+
+def make_binding(setup: Setup, model: Any, memory: Any, judge: Any, assistant: Any) -> Binding:
+    """The binding of `setup` with the fixtures' values (None: not overridden) put in place.
+
+    Raises `UsageError` when a value does not say what it replaces, or ``custom`` stays empty.
+    """
+    from pytest_hush.run import Binding
+
+    models = dict(setup.models)
+    memories = dict(setup.memories)
+    for name, value in _slots("hush_model", model, models, tuple(models)).items():
+        from pytest_hush.models import wrap_model
+
+        models[name] = wrap_model(value, name=name)
+    replaceable = tuple(n for n in memories if n != "none")
+    for name, value in _slots("hush_memory", memory, memories, replaceable).items():
+        from pytest_hush.memories import wrap_memory
+
+        memories[name] = wrap_memory(value, name=name)
+    chosen = setup.judge
+    if judge is not None:
+        from pytest_hush.judges.python_callable import wrap_judge
+
+        chosen = wrap_judge(judge)
+    if assistant is not None:
+        models = {name: value or _Closed() for name, value in models.items()}
+    for option, fixture, found in (
+        ("--hush-model", "hush_model", models),
+        ("--hush-memory", "hush_memory", memories),
+        ("--hush-judge", "hush_judge", {CUSTOM: chosen}),
+    ):
+        empty = [name for name, value in found.items() if value is None]
+        if empty:
+            raise UsageError(
+                f"{option}={empty[0]} takes its object from the fixture {fixture}, which no conftest.py or test "
+                f'module overrides. Define it there with @pytest.fixture(scope="session").'
+            )
+    if "assistant" in memories and assistant is None:
+        raise UsageError(
+            "--hush-memory=assistant measures a closed assistant, which comes from the fixture hush_assistant: "
+            'define it in conftest.py with @pytest.fixture(scope="session").'
+        )
+    assert chosen is not None
+    return Binding(
+        models={n: m for n, m in models.items() if m is not None},
+        memories={n: m for n, m in memories.items() if m is not None},
+        judges=(chosen,),
+        assistant=assistant,
+    )
+
+
+def _slots(fixture: str, value: Any, found: Mapping[str, Any], replaceable: tuple[str, ...]) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        unknown = [name for name in value if name not in found]
+        if unknown:
+            raise UsageError(f"The fixture {fixture} names {unknown[0]!r}; the plan has {', '.join(found)}.")
+        return dict(value)
+    if CUSTOM in found:
+        return {CUSTOM: value}
+    if len(replaceable) == 1:
+        return {replaceable[0]: value}
+    option = fixture.replace("_", "-")
+    raise UsageError(
+        f"The fixture {fixture} gives one object, and the plan has {len(replaceable)} that it could replace "
+        f"({', '.join(replaceable) or 'none'}). Pass --{option}=custom, or return a mapping from names to objects."
+    )
+
+
+class _Closed:
+    """Stands where a model would: a closed assistant answers every case itself."""
+
+    def reply(self, prompt: Prompt) -> Reply:
+        raise UsageError(
+            f"A closed assistant answers instead of a model; {len(prompt.messages)} messages were not sent."
+        )

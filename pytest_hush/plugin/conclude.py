@@ -1,0 +1,103 @@
+"""From the records in the run folder to a summary, a JSON result and closing lines."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pytest_hush.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_hush.model import Record
+    from pytest_hush.plugin.session import HushSession
+    from pytest_hush.report.summary import Summary
+
+RESULT = "result.json"
+
+
+def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
+    """Judge the run and write ``result.json``. The second value is why a run without any verdict fails, or ''."""
+    from pytest_hush.gate import all_skipped, estimates, exit_blocked, judge
+    from pytest_hush.report.result import result, write_result
+    from pytest_hush.report.summary import summarise
+
+    setup, folder = session.setup, session.folder
+    assert folder is not None
+    records = session.records()
+    verdicts = []
+    if not stopped:
+        verdicts = judge(
+            records,
+            setup.plan,
+            setup.thresholds,
+            mode=setup.options.mode,
+            selected=session.selected,
+            today=datetime.datetime.now(tz=datetime.UTC).date(),
+        )
+    failed = ""
+    if verdicts and all_skipped(verdicts) and not setup.options.allow_no_verdict and setup.plan.shard is None:
+        failed = (
+            f"No gate was judged: {verdicts[0].reason or verdicts[0].sentence} "
+            f"Run the whole plan, or pass --hush-allow-no-verdict when no verdict is what you want."
+        )
+    summary = summarise(
+        records,
+        setup.plan,
+        setup.thresholds,
+        estimates(records, setup.plan, confidence=setup.thresholds.confidence),
+        verdicts,
+        mode=setup.options.mode,
+        stopped=stopped,
+        screening_judge=bool(getattr(setup.judge, "screening", False)),
+        run_folder=str(folder.path),
+        notes=run_notes(session, records),
+    )
+    code = 1 if failed or stopped or exit_blocked(verdicts) else 0
+    write_result(folder.path / RESULT, result(summary, exit_code=code, plugin_version=__version__))
+    return summary, failed
+
+
+def closing_lines(session: HushSession, summary: Summary | None, *, width: int) -> list[str]:
+    """What the terminal's last section says; without a summary, what was kept and how to go on."""
+    folder = session.folder
+    assert folder is not None
+    lines = list(session.messages)
+    if summary is None:
+        kept = len(session.records())
+        total = len(session.setup.plan.cases)
+        lines.append(f"No verdict: the run was interrupted. {kept} of {total} records are kept.")
+        lines.append(f"Finish it with the same options and --hush-resume --hush-out={folder.path}")
+        return lines
+    if summary.reason:
+        lines.append(f"No verdict: the run stopped early: {summary.reason}")
+        if session.fatal or "failures" in summary.reason:
+            lines.append(
+                f"Mend the cause, then finish with the same options and --hush-resume --hush-out={folder.path}"
+            )
+    from pytest_hush.report.terminal import render
+
+    lines += render(summary, width=width)
+    lines.append(f"records and result: {folder.path}")
+    return lines
+
+
+def run_notes(session: HushSession, records: Sequence[Record]) -> list[str]:
+    """Lines on cases that carry no score, on calls, and on cache misses where they were asked for."""
+    planned = [c for c in session.setup.plan.cases if session.setup.plan.in_shard(c)]
+    missing: Counter[str] = Counter(r.status for r in records if not r.measured)
+    absent = len(planned) - len(records)
+    if absent > 0:
+        missing["absent"] = absent
+    lines = []
+    if missing:
+        parts = ", ".join(f"{n} {status}" for status, n in sorted(missing.items()))
+        lines.append(f"Not measured: {parts} of {len(planned)} cases. Silence that was not measured is never a pass.")
+    if calls := session.calls_line():
+        lines.append(calls)
+    if session.options.explain_misses:
+        told = [line for engine in session.engines.values() for line in engine.misses()]
+        lines += [f"cache miss: {line}" for line in told] or ["cache misses: none"]
+    return lines

@@ -1,0 +1,152 @@
+"""Gates as test results, on the process that owns the exit code.
+
+Ordinary items placed last would judge before xdist's other workers are done; so the verdicts are emitted as
+reports of their own once the loop has ended. JUnit attaches properties at teardown: each gate has all three
+phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_hush.plugin.collect import ROOT
+
+if TYPE_CHECKING:
+    from pytest_hush.gate import Verdict
+    from pytest_hush.plugin.session import HushSession
+    from pytest_hush.report.summary import Summary
+
+PHASES = ("setup", "call", "teardown")
+
+
+class GateKeeper:
+    """Judges after the loop, reports the verdicts, writes the result, prints the closing section."""
+
+    def __init__(self, session: HushSession) -> None:
+        self.session = session
+        self.summary: Summary | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        config = session.config
+        if self.session.worker is None and self.session.active and not config.option.collectonly:
+            self.session.open_folder()
+        from pytest_hush.plugin.progress import Progress
+
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and self.session.worker is None and Progress.wanted(config, reporter):
+            config.pluginmanager.register(Progress(self.session, reporter), "hush-progress")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """A run that only the ini file names gets its folder when a case was really collected."""
+        owner = self.session.worker is None and not session.config.option.collectonly
+        if owner and self.session.active and not self.session.controller:
+            self.session.open_folder()
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        state = self.session
+        try:
+            outcome = yield
+        except (session.Failed, session.Interrupted) as stop:
+            if self._judges(session):
+                self._conclude(session, stopped=str(stop) or "the session was stopped")
+            raise
+        except BaseException:
+            state.interrupted = True
+            raise
+        if session.config.option.collectonly:
+            return outcome
+        state.drain()
+        if state.worker is None and self._judges(session):
+            self._conclude(session)
+        return outcome
+
+    def _judges(self, session: pytest.Session) -> bool:
+        state = self.session
+        return (
+            state.worker is None and state.active and state.folder is not None and not session.config.option.collectonly
+        )
+
+    def _conclude(self, session: pytest.Session, *, stopped: str = "") -> None:
+        from pytest_hush.plugin.conclude import conclude
+
+        self.summary, failed = conclude(self.session, stopped=stopped)
+        if stopped:
+            return
+        self.session.config.hook.pytest_hush_verdicts(
+            verdicts=self.summary.verdicts, records=self.session.records(), plan=self.session.setup.plan
+        )
+        for verdict in self.summary.verdicts:
+            emit(session, verdict)
+        if failed:
+            emit_no_verdict(session, failed)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        self.session.interrupted = True
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        state = self.session
+        if state.folder is None or state.worker is not None:
+            return
+        from pytest_hush.plugin.conclude import closing_lines
+
+        terminalreporter.section("hush", sep="=")
+        for line in closing_lines(state, self.summary, width=terminalreporter._tw.fullwidth):
+            terminalreporter.write_line(line)
+
+
+def emit(session: pytest.Session, verdict: Verdict) -> None:
+    """One verdict as a test result named ``hush::gate[…]``.
+
+    A gate that fails without blocking is an expected failure: shown by ``-rx``, no part of the exit code.
+    """
+    text = f"{verdict.outcome}: {verdict.sentence} {verdict.reason} {verdict.waiver_text}".strip()
+    properties = [
+        ("hush.gate", verdict.gate),
+        ("hush.outcome", verdict.outcome),
+        ("hush.sentence", verdict.sentence[:190]),
+    ]
+    if verdict.outcome == "skipped":
+        _reports(session, f"gate[{verdict.id}]", "skipped", text, properties)
+    elif verdict.outcome == "pass":
+        _reports(session, f"gate[{verdict.id}]", "passed", "", properties)
+    else:
+        _reports(session, f"gate[{verdict.id}]", "failed" if verdict.blocks else "warned", text, properties)
+
+
+def emit_no_verdict(session: pytest.Session, reason: str) -> None:
+    """The failed result of a run in which no gate was judged."""
+    _reports(session, "gate[no-verdict]", "failed", reason, [("hush.outcome", "no-verdict")])
+
+
+def _reports(
+    session: pytest.Session, name: str, outcome: str, text: str, properties: Sequence[tuple[str, str]]
+) -> None:
+    nodeid, location, hook = f"{ROOT}::{name}", (ROOT, None, name), session.config.hook
+    hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
+    for when in PHASES:
+        here = outcome if when == "call" else "passed"
+        longrepr: str | tuple[str, int, str] | None = None
+        if here == "skipped":
+            longrepr = (ROOT, 0, f"Skipped: {text}")
+        elif here in ("failed", "warned"):
+            longrepr = f"{name}: {text}"
+        report = pytest.TestReport(
+            nodeid,
+            location,
+            {"hush_gate": 1},
+            "skipped" if here == "warned" else here,  # type: ignore[arg-type]
+            longrepr,
+            when,  # type: ignore[arg-type]
+            user_properties=list(properties),
+        )
+        if here == "warned":
+            report.wasxfail = f"this gate warns: {text}"
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+    session.testscollected += 1

@@ -1,0 +1,86 @@
+"""The JSON result of a run (``docs/reference/result.md``): the numbers of every surface, and no text of a case."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pytest_hush.report.published import PUBLISHED_EXPOSURE, PUBLISHED_UIS, SOURCE
+from pytest_hush.report.summary import Summary, notices
+
+SCHEMA = 1
+
+
+def result(summary: Summary, *, exit_code: int, plugin_version: str) -> dict[str, Any]:
+    """The result as JSON data; its shape is `docs/reference/schemas/result.schema.json`."""
+    plan = summary.plan
+    return {
+        "schema": SCHEMA,
+        "status": summary.status,
+        "reason": summary.reason,
+        "exit_code": exit_code,
+        "demonstration": summary.demonstration,
+        "notices": notices(summary),
+        "plugin_version": plugin_version,
+        "mode": summary.mode,
+        "thresholds": {
+            "name": summary.thresholds.name,
+            "version": summary.thresholds.version,
+            "policy": summary.thresholds.policy,
+            "hash": summary.thresholds.hash,
+        },
+        "plan": {
+            "hash": plan.hash,
+            "pack": {
+                "name": plan.pack.name,
+                "version": plan.pack.version,
+                "hash": plan.pack.hash,
+                "licence": plan.pack.licence,
+                "language": plan.pack.language,
+                "private": plan.pack.private,
+                "background": dict(plan.pack.background),
+            },
+            "models": list(plan.models),
+            "conditions": [c.name for c in plan.conditions],
+            "probe_cases": len(plan.probe_cases()),
+            "control_cases": len(plan.cases) - len(plan.probe_cases()),
+            "personas": len({c.persona for c in plan.cases}),
+            "sample": plan.sample,
+            "seed": plan.seed,
+            "repeats": plan.repeats,
+            "shard": list(plan.shard) if plan.shard else None,
+        },
+        "instruments": [dict(i) for i in summary.instruments],
+        "arms": [
+            {
+                "model": model,
+                "condition": condition,
+                "labels": list(summary.labels.get((model, condition), ())),
+                "statuses": dict(sorted(summary.statuses.get((model, condition), {}).items())),
+                "subject": dict(summary.subjects.get((model, condition), {})),
+            }
+            for model, condition in summary.arms()
+        ],
+        "estimates": [asdict(e) for e in summary.estimates],
+        "verdicts": [{"id": v.id, **asdict(v)} for v in summary.verdicts],
+        "positive_controls": [asdict(c) for c in summary.controls],
+        "spending": asdict(summary.spending),
+        "published": {
+            "source": SOURCE,
+            "model": "gpt-4o",
+            "uis": dict(PUBLISHED_UIS),
+            "exposure": dict(PUBLISHED_EXPOSURE),
+        },
+        "notes": list(summary.notes),
+    }
+
+
+def write_result(path: Path, data: dict[str, Any]) -> None:
+    """Write `data` to `path` whole or not at all, readable by its owner only. Raises `OSError`."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    temporary.chmod(0o600)
+    temporary.replace(path)

@@ -1,0 +1,202 @@
+"""One run as plain data: what the terminal, the JSON and every later surface print, so that they cannot disagree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from pytest_hush.gate import NO_GUARANTEE, Estimate, Verdict
+from pytest_hush.model import DEMONSTRATION_MODELS, Record
+from pytest_hush.plan import Plan
+from pytest_hush.thresholds import Thresholds
+
+RunStatus = Literal["passed", "failed", "invalid", "inconclusive", "skipped", "stopped"]
+"""``stopped``: the run ended early, so nothing was judged. The others follow from the verdicts, worst first."""
+
+DEMONSTRATION_NOTICE = (
+    "Demonstration model: these figures show how the tool works. They say nothing about any product, "
+    "and release mode refuses them."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlTally:
+    """Positive controls of one (model, condition): how many were planned, retrieved, and used in the reply."""
+
+    model: str
+    condition: str
+    planned: int
+    measured: int
+    retrieved: int
+    used: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Calls, tokens and price of the run. `cost_usd` None: some price is not known (`unpriced` calls)."""
+
+    replies: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    unpriced: int
+    retries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Everything a report shows. Lists are in plan order; estimates and verdicts as `pytest_hush.gate` gives them."""
+
+    status: RunStatus
+    reason: str
+    demonstration: bool
+    private: bool
+    plan: Plan
+    thresholds: Thresholds
+    mode: str
+    statuses: Mapping[tuple[str, str], Mapping[str, int]]
+    labels: Mapping[tuple[str, str], tuple[str, ...]]
+    estimates: Sequence[Estimate]
+    verdicts: Sequence[Verdict]
+    controls: Sequence[ControlTally]
+    spending: Spending
+    instruments: Sequence[Mapping[str, Any]]
+    subjects: Mapping[tuple[str, str], Mapping[str, Any]]
+    screening_judge: bool
+    run_folder: str = ""
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def estimate(self, model: str, condition: str, metric: str, stratum: str = "") -> Estimate | None:
+        """The estimate of one metric, or None where there is none."""
+        for e in self.estimates:
+            if (e.model, e.condition, e.metric, e.stratum) == (model, condition, metric, stratum):
+                return e
+        return None
+
+    def arms(self) -> list[tuple[str, str]]:
+        """The (model, condition name) pairs of the plan, models outermost."""
+        return [(m, c.name) for m in self.plan.models for c in self.plan.conditions]
+
+
+def is_demonstration(plan: Plan, records: Sequence[Record]) -> bool:
+    """True when any generator of the plan is a demonstration model, by its name or by its records."""
+    named = any(m.partition("/")[0] in DEMONSTRATION_MODELS for m in plan.models)
+    return named or any(r.subject.get("demonstration") for r in records)
+
+
+def status_of(verdicts: Sequence[Verdict], *, stopped: str = "") -> RunStatus:
+    """The run's one word: the worst outcome among the verdicts that block, else whether anything was judged."""
+    if stopped:
+        return "stopped"
+    blocking = {v.outcome for v in verdicts if v.blocks}
+    if "fail" in blocking:
+        return "failed"
+    if "invalid" in blocking:
+        return "invalid"
+    if "inconclusive" in blocking:
+        return "inconclusive"
+    return "skipped" if all(v.outcome == "skipped" for v in verdicts) else "passed"
+
+
+def summarise(
+    records: Sequence[Record],
+    plan: Plan,
+    thresholds: Thresholds,
+    estimates: Sequence[Estimate],
+    verdicts: Sequence[Verdict],
+    *,
+    mode: str,
+    stopped: str = "",
+    screening_judge: bool = False,
+    run_folder: str = "",
+    notes: Sequence[str] = (),
+) -> Summary:
+    """Gather `records` (of one plan) and their verdicts. `stopped` is why the run ended early, or ''."""
+    statuses: dict[tuple[str, str], Counter[str]] = {}
+    labels: dict[tuple[str, str], set[str]] = {}
+    subjects: dict[tuple[str, str], Mapping[str, Any]] = {}
+    instruments: dict[str, Mapping[str, Any]] = {}
+    for record in records:
+        arm = (record.model, record.condition)
+        subjects.setdefault(arm, record.subject)
+        instruments.setdefault(repr(sorted(record.instrument.items())), record.instrument)
+        if record.kind == "probe":
+            statuses.setdefault(arm, Counter())[record.status] += 1
+            label = record.subject.get("context_label")
+            if label:
+                labels.setdefault(arm, set()).add(str(label))
+    return Summary(
+        status=status_of(verdicts, stopped=stopped),
+        reason=stopped,
+        demonstration=is_demonstration(plan, records),
+        private=plan.pack.private,
+        plan=plan,
+        thresholds=thresholds,
+        mode=mode,
+        statuses=statuses,
+        labels={arm: tuple(sorted(found)) for arm, found in labels.items()},
+        estimates=tuple(estimates),
+        verdicts=tuple(verdicts),
+        controls=_controls(records, plan),
+        spending=_spending(records),
+        instruments=tuple(instruments.values()),
+        subjects=subjects,
+        screening_judge=screening_judge,
+        run_folder=run_folder,
+        notes=tuple(notes),
+    )
+
+
+def _controls(records: Sequence[Record], plan: Plan) -> list[ControlTally]:
+    planned = Counter((c.model, c.condition.name) for c in plan.cases if c.kind == "control")
+    rows: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        if record.kind == "control":
+            rows.setdefault((record.model, record.condition), []).append(record)
+    tallies = []
+    for arm, count in planned.items():
+        found = [r for r in rows.get(arm, []) if r.control is not None]
+        tallies.append(
+            ControlTally(
+                model=arm[0],
+                condition=arm[1],
+                planned=count,
+                measured=len(found),
+                retrieved=sum(bool(r.control and r.control.get("retrieved")) for r in found),
+                used=sum(bool(r.control and r.control.get("used")) for r in found),
+            )
+        )
+    return tallies
+
+
+def _spending(records: Sequence[Record]) -> Spending:
+    answered = [r for r in records if r.reply]
+    costs = [r.usage.cost_usd for r in answered]
+    unpriced = sum(c is None for c in costs)
+    return Spending(
+        replies=len(answered),
+        input_tokens=sum(r.usage.input_tokens for r in answered),
+        output_tokens=sum(r.usage.output_tokens for r in answered),
+        cost_usd=None if unpriced else sum(c for c in costs if c is not None),
+        unpriced=unpriced,
+        retries=sum(max(0, r.attempts - 1) for r in answered),
+    )
+
+
+def notices(summary: Summary) -> list[str]:
+    """The sentences that every surface carries: demonstration, screening judge, policy, no guarantee."""
+    lines = []
+    if summary.demonstration:
+        lines.append(DEMONSTRATION_NOTICE)
+    if summary.screening_judge:
+        lines.append("Screening judge: the embedded judge sorts replies by rules; it is not calibrated against people.")
+    t = summary.thresholds
+    lines.append(f"Policy {t.policy}, thresholds {t.name} {t.version}, mode {summary.mode}. {NO_GUARANTEE}")
+    return lines
+
+
+def as_json(value: Any) -> Any:
+    """A dataclass of numbers and texts as JSON data."""
+    return asdict(value)

@@ -1,0 +1,215 @@
+"""A model as the run calls it: limited, retried, priced, counted, and stopped when it is dead."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from pytest_hush.errors import BudgetError, FatalModelError, ModelError, TransientError
+from pytest_hush.model import Prompt, Reply
+from pytest_hush.run.limiter import Limiter
+from pytest_hush.run.pool import DaemonPool, call
+from pytest_hush.run.retry import Clock, RetryPolicy, reason, retrying
+from pytest_hush.store import Budget
+
+_BUDGET_POLL_S: Final = 0.1
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a run did so far; only the loop's thread writes. `cost_usd` counts this run's own calls."""
+
+    calls: int = 0
+    retries: int = 0
+    cache_hits: int = 0
+    in_flight: int = 0
+    cost_usd: float = 0.0
+    waiting: dict[str, str] = field(default_factory=dict)
+    misses: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(stage, differing fields) -> how often, when misses are explained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What all guards of a run share: the policy, the money, the counters and the threads."""
+
+    policy: RetryPolicy
+    counters: Counters
+    models: Executor
+    io: Executor
+    budget: Budget | None
+    price: Callable[[object, Any], float | None]
+    max_price: Callable[[object, Prompt], float | None]
+
+    @classmethod
+    def create(
+        cls,
+        in_flight: int,
+        policy: RetryPolicy,
+        budget: Budget | None,
+        price: Callable[[object, Any], float | None],
+        max_price: Callable[[object, Prompt], float | None],
+    ) -> Desk:
+        return cls(
+            policy,
+            Counters(),
+            DaemonPool(max(4, in_flight), "hush-model"),
+            DaemonPool(1, "hush-io"),
+            budget,
+            price,
+            max_price,
+        )
+
+
+class Guard:
+    """Wraps a model; is itself one (`reply` is a coroutine function). Attributes not found here are the model's."""
+
+    def __init__(self, inner: Any, name: str, desk: Desk, limit: int) -> None:
+        self.inner = inner
+        self.name = name
+        self._desk = desk
+        own = getattr(inner, "in_flight", None)
+        self.limiter = Limiter(min(limit, int(own)) if own else limit)
+        self._budget_error = ""
+
+    def __getattr__(self, attribute: str) -> Any:
+        found = getattr(self.inner, attribute)
+        if attribute == "reply_json":
+            # The judges' structured form of `reply`: it must not slip past the limits.
+            async def reply_json(prompt: Prompt, *rest: Any) -> Reply:
+                return await self.ask(found, prompt, *rest, cost_of=prompt)
+
+            return reply_json
+        return found
+
+    @property
+    def stopped(self) -> str:
+        """Why this model makes no other call, or ''."""
+        return self._budget_error or str(self.limiter.stopped or "")
+
+    def raise_if_stopped(self) -> None:
+        """Raise what the next call would raise without being made, if so."""
+        if self._budget_error:
+            raise BudgetError(self._budget_error)
+        self.limiter.raise_if_stopped()
+
+    async def reply(self, prompt: Prompt) -> Reply:
+        """Answer one prompt. Raises `ModelError` kinds other than `TransientError`, and `BudgetError`."""
+        return await self.ask(self.inner.reply, prompt, cost_of=prompt)
+
+    async def ask(self, fn: Callable[..., Any], *args: Any, cost_of: Prompt | None) -> Reply:
+        """Call `fn(*args)`, which gives a `Reply` or its text, under the limits of this model."""
+        counters = self._desk.counters
+        self.raise_if_stopped()
+
+        def on_wait(error: TransientError, seconds: float) -> None:
+            counters.retries += 1
+            counters.waiting[self.name] = f"{self.name}: {reason(error)[:80]}, next try in {seconds:.0f} s"
+
+        try:
+            reply, attempts = await retrying(
+                lambda clock: self._attempt(clock, fn, args, cost_of),
+                self._desk.policy,
+                what=self.name,
+                on_wait=on_wait,
+            )
+        except BudgetError as error:
+            self._budget_error = str(error)
+            raise
+        except FatalModelError as error:
+            self.limiter.stop(error)
+            raise
+        except ModelError as error:
+            if error.__cause__ is not None and isinstance(error.__cause__, TransientError):
+                self._stop_if_silent(error)
+            raise
+        counters.waiting.pop(self.name, None)
+        return replace(reply, attempts=attempts)
+
+    async def _attempt(
+        self, clock: Clock, fn: Callable[..., Any], args: tuple[Any, ...], cost_of: Prompt | None
+    ) -> Reply:
+        counters = self._desk.counters
+        clock.pause()
+        async with self.limiter.slot():
+            token = await self._reserve(cost_of)
+            clock.resume()
+            counters.calls += 1
+            counters.in_flight += 1
+            started = time.monotonic()
+            actual: float | None = 0.0
+            try:
+                reply = await self._bounded(call(self._desk.models, fn, *args), clock)
+                latency = time.monotonic() - started
+                reply = self._checked(reply, latency)
+                actual = reply.usage.cost_usd
+                counters.cost_usd += actual or 0.0
+                self.limiter.succeeded()
+                return reply
+            except TransientError as error:
+                # Without a status the request may have been served, and paid, though no answer came back.
+                actual = None if error.status is None else 0.0
+                if error.status == 429:
+                    self.limiter.limited(error.retry_after)
+                raise
+            except asyncio.CancelledError:
+                actual = None
+                raise
+            finally:
+                counters.in_flight -= 1
+                if token is not None and self._desk.budget is not None:
+                    self._desk.io.submit(self._desk.budget.settle, token, actual)
+
+    async def _bounded(self, answer: Awaitable[Any], clock: Clock) -> Any:
+        left = max(0.001, self._desk.policy.deadline_s - clock.elapsed())
+        try:
+            async with asyncio.timeout(left) as scope:
+                return await answer
+        except TimeoutError as error:
+            if scope.expired():
+                raise TransientError("no answer") from error
+            raise TransientError(f"timed out: {error}") from error
+
+    def _checked(self, reply: Any, latency: float) -> Reply:
+        if isinstance(reply, str):
+            reply = Reply(reply)
+        if not isinstance(reply, Reply):
+            raise ModelError(f"{self.name}: answered with {type(reply).__name__}; expected the text or a Reply.")
+        changes: dict[str, Any] = {}
+        text = reply.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if text != reply.text:
+            changes = {
+                "text": text,
+                "notes": (*reply.notes, "reply: characters that are no Unicode text were replaced"),
+            }
+        if not reply.latency_s:
+            changes["latency_s"] = latency
+        if reply.usage.cost_usd is None:
+            cost = self._desk.price(self.inner, reply.usage)
+            if cost is not None:
+                changes["usage"] = replace(reply.usage, cost_usd=cost)
+        return replace(reply, **changes) if changes else reply
+
+    async def _reserve(self, cost_of: Prompt | None) -> int | None:
+        budget = self._desk.budget
+        if budget is None:
+            return None
+        most = None if cost_of is None else self._desk.max_price(self.inner, cost_of)
+        if most is None:
+            raise BudgetError(
+                f"{self.name}: the price of this model is not known, so --hush-max-cost cannot be kept. "
+                f"No call was made. Leave the option out, or measure a model whose price is known."
+            )
+        while (token := await call(self._desk.io, budget.try_reserve, most)) is None:
+            await asyncio.sleep(_BUDGET_POLL_S)
+        return token
+
+    def _stop_if_silent(self, error: ModelError) -> None:
+        # Without this a permanent 429 would cost every later case a whole deadline of its own.
+        deadline = self._desk.policy.deadline_s
+        if self._desk.policy.attempts is None and time.monotonic() - self.limiter.last_success >= deadline:
+            self.limiter.stop(FatalModelError(str(error), status=error.status))

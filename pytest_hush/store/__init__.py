@@ -1,0 +1,28 @@
+"""Run folders, records, the response cache and the budget: everything that a run keeps on disk."""
+
+from __future__ import annotations
+
+from pytest_hush.store.budget import Budget
+from pytest_hush.store.cache import Cache, cache_key
+from pytest_hush.store.folder import RunFolder, latest, write_atomically
+from pytest_hush.store.records import (
+    RecordLog,
+    StoreWarning,
+    read_records,
+    record_from_json,
+    record_to_json,
+)
+
+__all__ = [
+    "Budget",
+    "Cache",
+    "RecordLog",
+    "RunFolder",
+    "StoreWarning",
+    "cache_key",
+    "latest",
+    "read_records",
+    "record_from_json",
+    "record_to_json",
+    "write_atomically",
+]

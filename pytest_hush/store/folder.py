@@ -1,0 +1,192 @@
+"""The run folder: a manifest, the records of every process, and what is derived of them.
+
+Texts in it are sensitive by nature: folders are created 0700 and files 0600. An older run is renamed, never deleted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pytest_hush.errors import StoreError
+from pytest_hush.model import Record
+from pytest_hush.store.records import RecordLog, Warn, read_records, warn_user
+
+MANIFEST: Final = "manifest.json"
+SCHEMA: Final = 1
+HOME: Final = ".hush"
+
+
+class RunFolder:
+    """One run on disk. Made by `create`, `resume` or `open`; `messages` are lines to tell the user."""
+
+    def __init__(self, path: Path, manifest: Mapping[str, Any], messages: tuple[str, ...] = ()) -> None:
+        self.path = path
+        self.manifest = manifest
+        self.messages = messages
+
+    @classmethod
+    def create(cls, path: Path | None, manifest: Mapping[str, Any], *, root: Path | None = None) -> Self:
+        """A fresh run in `path`, by default ``<root>/.hush/runs/<UTC stamp>-<plan hash>``.
+
+        `manifest` needs ``plan_hash``; ``schema`` and ``started`` (ISO 8601, UTC) are added. An existing run with
+        records is renamed to ``<path>.<its start stamp>`` and `messages` says so. With `root`,
+        ``<root>/.hush/latest`` then names this run.
+        Raises `StoreError` when `path` is a file, holds something that is no run, or cannot be written.
+        """
+        now = datetime.now(UTC)
+        full = {"schema": SCHEMA, "started": now.isoformat(timespec="microseconds"), "pid": os.getpid(), **manifest}
+        messages: tuple[str, ...] = ()
+        try:
+            home = None if root is None else _home(root)
+            if path is None:
+                if home is None:
+                    raise ValueError("a run folder needs a path or a root")
+                path = _free(home / "runs" / f"{_stamp(now)}-{manifest['plan_hash'][:8]}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            messages = _make_room(path)
+            path.mkdir(mode=0o700, exist_ok=True)
+            write_atomically(path / MANIFEST, json.dumps(full, indent=2, ensure_ascii=False) + "\n")
+            if home is not None:
+                write_atomically(home / "latest", f"{path.resolve()}\n")
+        except OSError as error:
+            raise StoreError(
+                f"{path}: the run folder cannot be made: {error.strerror}. Give another --hush-out."
+            ) from (error)
+        return cls(path, full, messages)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """The run that stands in `path`. Raises `StoreError` when there is none, or its schema is another."""
+        file = path / MANIFEST
+        try:
+            manifest = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise StoreError(f"{path}: no run here (there is no {MANIFEST}). Give the folder of a run.") from None
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{file}: the run's manifest cannot be read: {error}. The run cannot be used.") from error
+        if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA or "plan_hash" not in manifest:
+            raise StoreError(
+                f"{file}: expected a run manifest of schema {SCHEMA}. Read it with the version that wrote it."
+            )
+        return cls(path, manifest)
+
+    @classmethod
+    def resume(cls, path: Path, manifest: Mapping[str, Any]) -> Self:
+        """The run in `path`, to be finished under `manifest`: ``plan_hash``, ``instrument`` and ``subject`` must match.
+
+        Raises `StoreError` that names each differing field with both values.
+        """
+        run = cls.open(path)
+        named = ("plan_hash", "instrument", "subject")
+        old = _flat({k: run.manifest.get(k) for k in named})
+        new = _flat({k: manifest.get(k) for k in named})
+        # `returned_model` is known only after a call, so it is no part of what was asked for.
+        differing = [k for k in sorted(old.keys() | new.keys()) if old.get(k) != new.get(k)]
+        if differing:
+            told = "\n".join(f"  {k}: {_short(old.get(k))} then, {_short(new.get(k))} now" for k in differing[:12])
+            more = f"\n  and {len(differing) - 12} more" if len(differing) > 12 else ""
+            raise StoreError(
+                f"{path}: this run cannot be resumed, because it was started with something else:\n{told}{more}\n"
+                f"Start a fresh run (without --hush-resume): replies that are still valid come from the cache."
+            )
+        return run
+
+    def log(self, writer: str) -> RecordLog:
+        """A fresh records file for the process named `writer` (``main``, ``gw0``…)."""
+        return RecordLog(self.path, re.sub(r"[^A-Za-z0-9_]", "_", writer) or "main")
+
+    def records(self, *, warn: Warn = warn_user) -> list[Record]:
+        """See `read_records`. Raises `StoreError` when another run has taken this folder in the meantime."""
+        current = RunFolder.open(self.path).manifest
+        if (current.get("started"), current.get("pid")) != (self.manifest.get("started"), self.manifest.get("pid")):
+            raise StoreError(
+                f"{self.path}: another run was started in this folder meanwhile; this run's records were renamed away. "
+                f"Give each run its own --hush-out."
+            )
+        return read_records(self.path, warn=warn)
+
+
+def latest(root: Path) -> Path | None:
+    """The folder of the last run under `root`, or None when there was none or it is gone."""
+    try:
+        path = Path((root / HOME / "latest").read_text(encoding="utf-8").strip())
+    except OSError:
+        return None
+    return path if (path / MANIFEST).is_file() else None
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace `path` by `text` (UTF-8, mode 0600) so that a reader sees the old or the new whole. Raises OSError."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _home(root: Path) -> Path:
+    home = root / HOME
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    ignore = home / ".gitignore"
+    if not ignore.exists():
+        # Disclosures and replies must not reach a repository by accident.
+        write_atomically(ignore, "*\n")
+    return home
+
+
+def _make_room(path: Path) -> tuple[str, ...]:
+    if not path.exists():
+        return ()
+    if not path.is_dir():
+        raise StoreError(f"{path}: a file, not a folder. Give another --hush-out; nothing was touched.")
+    if not (path / MANIFEST).exists():
+        found = next((p.name for p in sorted(path.iterdir())), None)
+        if found is None:
+            return ()
+        raise StoreError(
+            f"{path}: the folder is not a run: it holds {found!r} but no {MANIFEST}. "
+            f"Give an empty or new folder as --hush-out; nothing was touched."
+        )
+    if not any(p.stat().st_size for p in path.glob("records-*.jsonl")):
+        return ()
+    old = RunFolder.open(path)
+    stamp = _stamp(datetime.fromisoformat(old.manifest["started"]))
+    aside = _free(path.with_name(f"{path.name}.{stamp}"))
+    path.rename(aside)
+    return (f"the run that stood in {path} is now {aside}",)
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def _free(path: Path) -> Path:
+    number, candidate = 1, path
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
+    return candidate
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        return {prefix: value}
+    found: dict[str, Any] = {}
+    for key, inner in value.items():
+        found |= _flat(inner, f"{prefix}.{key}" if prefix else str(key))
+    return found
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "…"

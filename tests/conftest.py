@@ -1,0 +1,21 @@
+"""Shared by all tests: pytester, and the paths that some tests read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+LOCOMO = Path(os.environ.get("HUSH_LOCOMO") or REPOSITORY.parent / "shared" / "data" / "locomo" / "locomo10.json")
+
+
+@pytest.fixture
+def locomo() -> Path:
+    """LoCoMo's file of ten dialogues; the test is skipped where it is absent (CC BY-NC: never copied here)."""
+    if not LOCOMO.is_file():
+        pytest.skip(f"LoCoMo is not here: set HUSH_LOCOMO to locomo10.json (looked at {LOCOMO})")
+    return LOCOMO

@@ -1,0 +1,113 @@
+"""Bad input: one clear error before any call, no traceback of ours, exit code 4."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.conftest import Run
+
+GOOD = ("--hush-model=parrot/0", "--hush-memory=oracle", "--hush-sample=40")
+
+
+@pytest.mark.parametrize(
+    "args, expected",
+    [
+        (("--hush-model=gpt-4o",), "*gpt-4o*"),
+        (("--hush-model=opnai/gpt-4o",), "*opnai*openai*"),
+        (("--hush-model=openai/gpt-4o",), "*OPENAI_API_KEY*"),
+        (("--hush-model=anthropic/claude-sonnet-4-6",), "*ANTHROPIC_API_KEY*"),
+        (("--hush-model=python:nowhere:reply",), "*nowhere*"),
+        (("--hush-model=python:judging",), "*python:module:attr*"),
+        (("--hush-model=parrot/2",), "*parrot*"),
+        (("--hush-model=local/none.gguf",), "*none.gguf*"),
+        (("--hush-memory=vectro",), "*vectro*"),
+        (("--hush-memory=mem0",), "*mem0*not available*"),
+        (("--hush-memory=vector+guard",), "*guard*not available*"),
+        (("--hush-memory=vector,,oracle",), "*empty condition name*"),
+        (("--hush-judge=bogus",), "*bogus*"),
+        (("--hush-pack=nowhere",), "*nowhere*"),
+        (("--hush-background=absent.json",), "*absent.json*"),
+        (("--hush-thresholds=absent.toml",), "*absent.toml*"),
+        (("--hush-mode=strict",), "*--hush-mode='strict': expected one of pr, release*"),
+        (("--hush-sample=0",), "*--hush-sample='0'*"),
+        (("--hush-sample=many",), "*--hush-sample='many': expected a whole number*"),
+        (("--hush-sample=9999",), "*--hush-sample=9999*"),
+        (("--hush-repeats=0",), "*--hush-repeats='0'*"),
+        (("--hush-in-flight=0",), "*--hush-in-flight='0'*"),
+        (("--hush-max-cost=-1",), "*--hush-max-cost='-1'*"),
+        (("--hush-shard=3",), "*--hush-shard='3': expected i/n*"),
+        (("--hush-baseline=main",), "*--hush-baseline*not available in this version*"),
+        (("--hush-report=r.html",), "*--hush-report*not available in this version*"),
+        (("-o", "hush_endpoints=deepseek"), "*hush_endpoints*"),
+        (("--hush-resume",), "*no run*"),
+    ],
+)
+def test_one_clear_error(refuse: Run, args: tuple[str, ...], expected: str) -> None:
+    named = [a for a in GOOD if not any(b.partition("=")[0] == a.partition("=")[0] for b in args)]
+    result = refuse(
+        *named, *args, **({"judge": args[0].partition("=")[2]} if args[0].startswith("--hush-judge") else {})
+    )
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, text
+    lines = [line for line in text.splitlines() if line.startswith("ERROR:")]
+    assert len(lines) == 1, text
+    pytest.LineMatcher([text.replace("\n", " ")]).fnmatch_lines([expected])
+    assert "Traceback" not in text
+
+
+def test_a_missing_key_is_named_and_never_shown(
+    refuse: Run, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-7f3a")
+    result = refuse("--hush-model=openai/gpt-4o", "--hush-memory=oracle", "--hush-pack=nowhere")
+    assert "sk-canary-7f3a" not in result.stdout.str() + result.stderr.str()
+
+
+def test_hush_without_a_generator(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess("hush")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*No generator: give --hush-model*"])
+
+
+THRESHOLDS = """
+schema = 1
+name = "mine"
+version = "1"
+policy = "conservative-1"
+confidence = 0.95
+multiplicity = "holm"
+inconclusive = {{ release = "block", pr = "warn" }}
+max_missing = 0.05
+[[gate]]
+id = "uis"
+metric = "uis"
+condition = "oracle"
+{limit}
+severity = "block"
+{extra}
+"""
+
+
+@pytest.mark.parametrize(
+    "limit, extra, expected",
+    [
+        ("at_most = 0.1", "", "*0.1*"),
+        ("at_most = 20.0", "colour = 'red'", "*colour*"),
+        ("at_most = 20.0\nat_least = 1.0", "", "*at_most*"),
+        (
+            "at_most = 20.0",
+            "[[gate]]\nid='uis'\nmetric='uis'\ncondition='oracle'\nat_most=30.0\nseverity='block'",
+            "*uis*",
+        ),
+        ("at_most = 'twenty'", "", "*at_most*"),
+        ("at_most = ", "", "*mine.toml*"),
+    ],
+    ids=["impassable", "unknown-key", "two-limits", "doubled-id", "not-a-number", "not-toml"],
+)
+def test_a_bad_threshold_file(refuse: Run, project: pytest.Pytester, limit: str, extra: str, expected: str) -> None:
+    (project.path / "mine.toml").write_text(THRESHOLDS.format(limit=limit, extra=extra), encoding="utf-8")
+    result = refuse(*GOOD, "--hush-thresholds=mine.toml")
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, text
+    assert "Traceback" not in text
+    pytest.LineMatcher([text.replace("\n", " ")]).fnmatch_lines([expected])

@@ -1,0 +1,179 @@
+"""A user's own tests: fixtures to read, fixtures and hooks to override."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.conftest import Run, read_lines, read_result
+
+PARROT = ("--hush-memory=oracle", "--hush-sample=40")
+
+
+def test_own_tests_stand_in_for_the_built_in_ones(run: Run, project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_mine="""
+        def test_record(hush_record, hush_case, hush_plan):
+            assert hush_record.probe_id == hush_case.probe_id
+            assert len(hush_plan.probe_cases()) == 80
+
+        def test_score(hush_score):
+            assert 0 <= hush_score.helpfulness <= 1
+            assert hush_score.v in (0, 1)
+
+        def test_unrelated():
+            raise RuntimeError("left out")
+        """,
+        test_other="raise RuntimeError('this file asks for no case and is not even imported')",
+    )
+    result = run("--hush-model=parrot/0", *PARROT)
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*hush::test_case*")
+    assert len(read_lines(project.path / "out")) == 80
+
+
+def test_paths_and_hush_mix(hush: Run, project: pytest.Pytester) -> None:
+    project.makepyfile(test_other="def test_plain(): pass")
+    result = hush("test_other.py", "hush", "--hush-model=parrot/0", *PARROT, "-v")
+    result.stdout.fnmatch_lines(["test_other.py::test_plain PASSED*", "hush::test_case*PASSED*"])
+
+
+def test_paths_alone_run_no_case(hush: Run, project: pytest.Pytester) -> None:
+    project.makepyfile(test_other="def test_plain(): pass")
+    result = hush("test_other.py", "--hush-model=parrot/0", *PARROT)
+    result.stdout.fnmatch_lines(["*test_other.py*"])
+
+
+def test_a_case_can_be_run_by_its_id(hush: Run, project: pytest.Pytester) -> None:
+    listing = hush("--hush-model=parrot/0", *PARROT, "--collect-only", "-q")
+    nodeid = next(line for line in listing.outlines if line.startswith("hush::test_case[parrot/0-oracle"))
+    result = hush(nodeid, "--hush-model=parrot/0", *PARROT, "--hush-allow-no-verdict")
+    assert result.ret == 0
+    assert len(read_lines(project.path / "out")) == 1
+    assert {v["outcome"] for v in read_result(project.path / "out")["verdicts"]} == {"skipped"}
+
+
+MODEL = """
+import pytest
+
+class Confessor:
+    def reply(self, prompt):
+        return prompt.messages[-1].content
+
+@pytest.fixture(scope="session")
+def hush_model():
+    return Confessor()
+"""
+
+
+def test_the_model_fixture_fills_the_only_model(run: Run, project: pytest.Pytester) -> None:
+    project.makeconftest(MODEL)
+    result = run("--hush-model=parrot/0", *PARROT)
+    assert result.ret == 1
+    scores = {(r["condition"], r["judgements"][0]["v"]) for r in read_lines(project.path / "out")}
+    assert scores == {("none", 0.0), ("oracle", 1.0)}
+
+
+def test_custom_needs_its_fixture(hush: Run) -> None:
+    result = hush("--hush-model=custom", *PARROT)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["*--hush-model=custom takes its object from the fixture hush_model*"])
+
+
+def test_an_override_must_be_session_scoped(hush: Run, project: pytest.Pytester) -> None:
+    project.makeconftest(MODEL.replace('(scope="session")', ""))
+    result = hush("--hush-model=parrot/0", *PARROT)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "scope" in result.stdout.str() + result.stderr.str()
+
+
+def test_a_memory_from_a_callable_fixture(run: Run, project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def hush_memory():
+            def last_words(sessions, question):
+                planted = [t for s in sessions for t in s.turns if t.role == "user"]
+                return [{"id": t.id, "text": t.text, "sources": [s.id]} for s in sessions for t in s.turns[:1]][:5]
+            return last_words
+        """
+    )
+    run("--hush-model=parrot/0.5", "--hush-memory=custom", "--hush-sample=40")
+    rows = [r for r in read_lines(project.path / "out") if r["condition"] == "custom" and r["status"] != "unplanted"]
+    controls = [r for r in read_lines(project.path / "out") if r["probe_id"].count("-c")]
+    assert rows or controls
+
+
+def test_a_closed_assistant_has_unknown_exposure(hush: Run, project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def hush_assistant():
+            async def answer(sessions, message):
+                return "I would start with a short list: " + message
+            return answer
+        """
+    )
+    result = hush("--hush-model=custom", "--hush-memory=assistant", "--hush-sample=40")
+    records = read_lines(project.path / "out")
+    assert len(records) == 80, result.stdout.str()
+    closed = [r for r in records if r["condition"] == "assistant"]
+    assert all(r["exposure"] == {"exact": None, "residue": None, "ambient": None} for r in closed)
+
+
+def test_hooks_in_conftest_bring_models_memories_and_judges(hush: Run, project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        from pytest_hush import Context, Entry, Judgement
+
+        class Echo:
+            name, version = "mine/echo", "1"
+            def reply(self, prompt):
+                from pytest_hush import Reply
+                return Reply(prompt.messages[-1].content)
+
+        class One:
+            name, version, settings, retrieving = "first", "1", {}, False
+            def context(self, history, question):
+                turn = history.sessions[0].turns[0]
+                return Context((Entry(turn.id, turn.text, (history.sessions[0].id,), (turn.id,)),), label="first")
+
+        class Zero:
+            name, version, rubric, policy = "zero", "1", "zero@1", "conservative-1"
+            def judge(self, view):
+                return Judgement("zero", "zero@1", 0.0, 0.0, 0.0, 1.0)
+
+        def pytest_hush_model(spec): return Echo() if spec == "mine/echo" else None
+        def pytest_hush_memory(condition): return One() if condition.name == "first" else None
+        def pytest_hush_judge(spec): return Zero() if spec == "zero" else None
+        def pytest_hush_record(record):
+            with open("seen.txt", "a") as file: file.write(record.probe_id + "\\n")
+        def pytest_hush_verdicts(verdicts, plan):
+            open("verdicts.txt", "w").write(str(len(verdicts)))
+        """
+    )
+    result = hush("--hush-model=mine/echo", "--hush-memory=first", "--hush-sample=40", judge="zero")
+    assert result.ret == 0, result.stdout.str()
+    assert len((project.path / "seen.txt").read_text().splitlines()) == 80
+    assert int((project.path / "verdicts.txt").read_text()) > 0
+    assert {r["subject"]["model"] for r in read_lines(project.path / "out")} == {"mine/echo"}
+
+
+def test_without_a_generator_a_test_of_cases_is_skipped_with_the_reason(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_mine(hush_score): assert hush_score.v == 0")
+    result = project.runpytest_subprocess("-rs", "-p", "no:xdist")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*no generator is named: give --hush-model*"])
+
+
+def test_a_generator_named_in_the_ini_file_runs_the_users_tests(project: pytest.Pytester) -> None:
+    project.makeini(
+        "[pytest]\nhush_model = parrot/0\nhush_memory = oracle\nhush_sample = 40\nhush_judge = python:judging:judge\n"
+    )
+    project.makepyfile("def test_mine(hush_score): assert hush_score.v == 0", test_other="def test_plain(): pass")
+    result = project.runpytest_subprocess("-p", "no:xdist", "-v")
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["test_other.py::test_plain PASSED*", "hush::gate*PASSED*"])

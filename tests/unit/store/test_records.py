@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import stat
+import threading
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from pytest_hush.errors import StoreError
+from pytest_hush.model import Entry, Exposure, Record, Status
+from pytest_hush.store import RecordLog, StoreWarning, read_records, record_from_json, record_to_json
+from pytest_hush.store.records import dump_line
+
+from ..factories import make_pack, make_plan, make_record
+
+PLAN = make_plan(make_pack(2, 1))
+RECORDS = [make_record(case, PLAN, v=0.5) for case in PLAN.cases]
+FULL = replace(
+    RECORDS[-1],
+    exposure=Exposure(True, None, False),
+    entries=(
+        Entry("e", 'a "text"\nof two lines \u2028 and 😀', None),
+        Entry("f", "", ("s1", "s2"), ("t1",), "2025-01-01T08:00"),
+    ),
+    control={"retrieved": None, "used": False},
+    error="why",
+    notes=("one", "two"),
+)
+
+
+def write(folder: Path, records: list[Record], writer: str = "main") -> Path:
+    log = RecordLog(folder, writer)
+    for record in records:
+        log.append(record)
+    log.close()
+    return log.path
+
+
+def test_a_record_survives_json() -> None:
+    assert record_from_json(json.loads(dump_line(FULL))) == FULL
+    assert list(record_to_json(FULL)) == [f.name for f in fields(Record)]
+
+
+def test_a_line_is_one_line_whatever_the_text() -> None:
+    assert dump_line(FULL).count(b"\n") == 1
+    odd = replace(FULL, reply="half a pair \ud83d")
+    assert record_from_json(json.loads(dump_line(odd))) == odd
+
+
+def test_nan_is_never_written(tmp_path: Path) -> None:
+    log = RecordLog(tmp_path, "main")
+    with pytest.raises(StoreError, match="no JSON"):
+        log.append(replace(FULL, latency_s=float("nan")))
+    log.close()
+    assert log.path.read_bytes() == b""
+
+
+def test_records_come_back_sorted_and_private(tmp_path: Path) -> None:
+    path = write(tmp_path, random.Random(1).sample(RECORDS, len(RECORDS)))
+    assert path.name == f"records-main-{os.getpid()}.jsonl"
+    assert read_records(tmp_path) == sorted(RECORDS, key=lambda r: r.identity)
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_second_log_of_one_process_never_continues_a_torn_file(tmp_path: Path) -> None:
+    first = write(tmp_path, RECORDS[:1])
+    with first.open("ab") as file:
+        file.write(b'{"key": "torn')
+    second = write(tmp_path, RECORDS[1:2])
+    assert second != first
+    assert read_records(tmp_path) == sorted(RECORDS[:2], key=lambda r: r.identity)
+
+
+def test_a_torn_last_line_is_ignored_in_silence(tmp_path: Path) -> None:
+    path = write(tmp_path, RECORDS[:3])
+    whole = path.read_bytes()
+    for cut in (1, 20, len(dump_line(RECORDS[2])) - 2):
+        path.write_bytes(whole[:-cut])
+        expected = RECORDS[:3] if cut == 1 else RECORDS[:2]
+        assert read_records(tmp_path) == sorted(expected, key=lambda r: r.identity)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\x00\xff\xfe garbled", b'{"schema": 1}', b"[1, 2]", b'{"schema": 1, "status": "fine", "kind": "probe"}', b"{"],
+)
+def test_a_garbled_line_in_the_middle_is_left_out_with_a_warning(tmp_path: Path, garbage: bytes) -> None:
+    path = write(tmp_path, RECORDS[:2])
+    lines = path.read_bytes().splitlines()
+    path.write_bytes(b"\n".join([lines[0], garbage, lines[1], b""]))
+    with pytest.warns(StoreWarning, match=rf"{path.name}, line 2: no record can be read here"):
+        assert len(read_records(tmp_path)) == 2
+
+
+def test_another_schema_is_an_error_that_names_the_line(tmp_path: Path) -> None:
+    path = write(tmp_path, RECORDS[:1])
+    path.write_bytes(path.read_bytes().replace(b'"schema":1}\n', b'"schema":2}\n'))
+    with pytest.raises(StoreError, match=rf"{path.name}, line 1: a record of schema 2"):
+        read_records(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "winner"),
+    [
+        ("error", "ok", "ok"),
+        ("ok", "error", "ok"),
+        ("unscored", "withheld", "withheld"),
+        ("error", "unplanted", "unplanted"),
+        ("unscored", "error", "unscored"),
+    ],
+)
+def test_a_worse_status_never_wins(tmp_path: Path, first: Status, second: Status, winner: Status) -> None:
+    write(tmp_path, [replace(RECORDS[-1], status=first)], "gw0")
+    write(tmp_path, [replace(RECORDS[-1], status=second)], "gw1")
+    assert [r.status for r in read_records(tmp_path)] == [winner]
+
+
+def test_the_winner_does_not_depend_on_who_wrote_what(tmp_path: Path) -> None:
+    twins = [replace(RECORDS[-1], reply=text) for text in ("b", "a", "c")]
+    seen = set()
+    for number, order in enumerate(([0, 1, 2], [2, 0, 1], [1, 2, 0])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for writer, index in zip(("gw0", "gw1", "main"), order, strict=True):
+            write(folder, [twins[index]], writer)
+        seen |= {r.reply for r in read_records(folder)}
+    assert seen == {"a"}
+
+
+def test_threads_share_a_log(tmp_path: Path) -> None:
+    log = RecordLog(tmp_path, "main")
+    chunks = [[replace(FULL, key=f"{n}-{i}", reply="x" * 5000) for i in range(50)] for n in range(8)]
+    threads = [threading.Thread(target=lambda c=chunk: [log.append(r) for r in c]) for chunk in chunks]  # type: ignore[misc]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    log.close()
+    assert len(read_records(tmp_path)) == 400
+    with pytest.raises(StoreError, match="closed"):
+        log.append(FULL)
+
+
+def test_no_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be created"):
+        RecordLog(tmp_path / "absent", "main")
