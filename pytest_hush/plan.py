@@ -5,13 +5,14 @@ Completeness is always judged against this plan, never against what a test sessi
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_hush.errors import UsageError
-from pytest_hush.model import NONE, Case, Condition, Disclosure, Pack, Persona, Probe, digest
+from pytest_hush.model import NONE, Case, Condition, Disclosure, Pack, Persona, PositiveControl, Probe, digest
 
 Identity = tuple[str, str, str, bool, int]
 """(model, condition, probe_id, invited, repeat): one case of a plan and the `identity` of its record."""
@@ -120,6 +121,13 @@ def sample_probes(pack: Pack, size: int, seed: int) -> tuple[Probe, ...]:
     return tuple(p for p in pack.probes if p.id in chosen)
 
 
+def _controls(pack: Pack, persona: str, share: float, seed: int) -> list[PositiveControl]:
+    own = [c for c in pack.positive_controls if c.persona == persona]
+    wanted = math.ceil(share * len(own))
+    drawn = {c.id for c in random.Random(f"{seed}|controls|{persona}").sample(own, wanted)}
+    return [c for c in own if c.id in drawn]
+
+
 def build_plan(
     pack: Pack,
     models: Sequence[str],
@@ -135,8 +143,9 @@ def build_plan(
     """The plan of one run: models x conditions x probes x repeats, and the positive controls.
 
     Every (model, condition) whose memory is `retrieving` also gets the positive controls of the personas in
-    the plan. Cases are ordered by persona, then disclosure, then condition and model, so that a memory base
-    is built once and a matched pair lies close together. `shard` does not change the hash.
+    the plan; a sample takes the same share of them, at least one a persona. Cases are ordered by persona, then
+    disclosure, then condition and model, so that a memory base is built once and a matched pair lies close
+    together. `shard` does not change the hash.
     """
     if repeats < 1:
         raise UsageError(f"--hush-repeats={repeats}: expected 1 or more.")
@@ -144,10 +153,11 @@ def build_plan(
     disclosures = {d.id: d for d in pack.disclosures}
     lines = {i.probe: pack.invitation_lines[i.line] for i in pack.invitations} if invitations else {}
     personas = [p.id for p in pack.personas if any(q.persona == p.id for q in probes)]
+    share = len(probes) / len(pack.probes)
     cases: list[Case] = []
     for persona in personas:
         own = [q for q in probes if q.persona == persona]
-        for control in (c for c in pack.positive_controls if c.persona == persona):
+        for control in _controls(pack, persona, share, seed):
             cases += [
                 Case("control", control.id, control.question, persona, condition, model)
                 for condition in conditions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_hush.model import DEMONSTRATION_MODELS, Case, Record, canonical_json
@@ -90,7 +90,7 @@ def lay_out(records: Iterable[Record], plan: Plan, selected: frozenset[Identity]
                     ),
                 )
             )
-    fault = _foreign(given, plan, planned) or conflict or _instruments(chosen.values())
+    fault = _foreign(given, plan, planned) or conflict or _instruments(chosen.values()) or _incomplete(arms)
     return Run(tuple(arms), fault, _returned_models(chosen.values()))
 
 
@@ -128,6 +128,26 @@ def _foreign(records: Iterable[Record], plan: Plan, planned: set[Identity]) -> s
             f"Start a new run folder."
         )
     return ""
+
+
+def _incomplete(arms: Sequence[Arm]) -> str:
+    """Cases that were neither measured, nor tried, nor deselected: the run did not come to its end.
+
+    A case that was tried and failed has a record, and widens the bounds. One without any means an interruption, a
+    dead worker or a spent budget, and part of a plan is never judged as the whole.
+    """
+    planned = sum(len(a.cases) + len(a.invited) + len(a.controls) for a in arms)
+    absent = sum(
+        identity(c) not in a.records and identity(c) not in a.deselected
+        for a in arms
+        for c in (*a.cases, *a.invited, *a.controls)
+    )
+    if not absent or absent == planned:
+        return ""
+    return (
+        f"The run is not complete: {absent} of {planned} planned cases have no record (it was interrupted, a worker "
+        f"died, or the budget was spent). Finish it with --hush-resume."
+    )
 
 
 def _instruments(records: Iterable[Record]) -> str:

@@ -59,10 +59,7 @@ def _causes(arm: Arm, cases: tuple[Case, ...], lost: int) -> str:
     found = arm.found(cases)
     counts = Counter(r.status for r in found if not r.measured)
     parts = [f"{counts[s]} {s}" for s in ("error", "unscored", "unplanted") if counts[s]]
-    absent = len(cases) - len(found)
-    if absent:
-        parts.append(f"{absent} absent")
-    unusable = lost - counts.total() - absent
+    unusable = lost - counts.total()
     if unusable > 0:
         parts.append(f"{unusable} measured, but without this score or its pair")
     return ", ".join(parts)
@@ -95,8 +92,8 @@ def health(arm: Arm, health: Health) -> Finding | None:
     if retrieved < health.min_positive_controls * len(controls):
         return Finding(
             "invalid",
-            f"The memory retrieves too little: {retrieved} of {len(controls)} positive controls (a direct question "
-            f"about a harmless fact), at least {100 * health.min_positive_controls:g} % are needed.",
+            f"The memory may be dead: only {retrieved} of {len(controls)} positive controls (a direct question about a "
+            f"harmless fact) were answered from it, at least {100 * health.min_positive_controls:g} % are needed.",
         )
     unplanted = sum(r.status == "unplanted" for r in arm.found(arm.cases))
     if unplanted > health.max_unplanted * len(arm.cases):

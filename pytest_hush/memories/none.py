@@ -25,11 +25,14 @@ class NoMemory:
 
 
 class ClosedAssistant:
-    """``assistant``: the run lets the assistant ingest and answer itself; its context, and so E, is unknown."""
+    """``assistant``: the run lets the assistant ingest and answer itself; its context, and so E, is unknown.
+
+    It counts as retrieving: a positive control that its *reply* answers is the only sign that its memory lives.
+    """
 
     name: Final = "assistant"
     version: Final = "1"
-    retrieving: Final = False
+    retrieving: Final = True
 
     @property
     def settings(self) -> Mapping[str, Any]:

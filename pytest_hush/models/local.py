@@ -6,6 +6,7 @@ for any release.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import http.client
 import importlib.metadata
@@ -59,6 +60,9 @@ class _Engine:
             raise FatalModelError(
                 f"Model 'local': {path.name} could not be loaded ({error}). Expected a GGUF chat model; is it complete?"
             ) from error
+        # The destructor waits for the inference in hand, which would hold up an interrupted run by seconds: the
+        # object is never freed, and the process's end takes it along.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._server))
         self._address = urlsplit(self._server.listening_address)
         self._lock = threading.Lock()
 
@@ -179,11 +183,22 @@ class LocalModel:
 
 
 def _threads() -> int:
-    """One thread unless HUSH_LOCAL_THREADS says more: on shared cores two are slower than one by a factor of ten."""
-    text = os.environ.get("HUSH_LOCAL_THREADS", "1")
+    """HUSH_LOCAL_THREADS, else the free processors up to four; one beside other workers of pytest-xdist.
+
+    More threads than free cores are slower than one by a factor of ten: they wait for one another.
+    """
+    text = os.environ.get("HUSH_LOCAL_THREADS", "")
+    if not text:
+        shared = "PYTEST_XDIST_WORKER" in os.environ
+        return 1 if shared else max(1, min(4, _processors()))
     if not text.isdecimal() or int(text) < 1:
         raise UsageError(f"HUSH_LOCAL_THREADS is {text!r}; expected a number of threads from 1 up.")
     return int(text)
+
+
+def _processors() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
 
 
 def _fault_text(fault: Any) -> str:

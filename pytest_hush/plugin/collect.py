@@ -8,6 +8,7 @@ in silence.
 from __future__ import annotations
 
 import ast
+import types
 from collections.abc import Generator
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def lift_arguments(config: pytest.Config) -> None:
     """
     option = config.option
     option.hush_explicit = bool(config.getoption("hush_model"))
-    option.hush_select, option.hush_builtin_only, option.hush_paths = [], False, False
+    option.hush_select, option.hush_builtin_only, option.hush_paths, option.hush_suite = [], False, False, False
     worker = getattr(config, "workerinput", None)
     if worker is not None:
         # A worker's arguments are what the controller had left of its own: what was lifted comes beside them.
@@ -45,12 +46,15 @@ def lift_arguments(config: pytest.Config) -> None:
             option.hush_select = [a for a in lifted if a != ROOT] if ROOT not in lifted else []
             config.args[:] = [a for a in config.args if a not in lifted]
             option.hush_builtin_only = not config.args
+            option.hush_suite = True
         option.hush_paths = bool(config.args)
+    # Paths without `hush` name the user's own tests; nothing at all means the built-in suite.
+    option.hush_suite = option.hush_suite or (option.hush_explicit and not option.hush_paths)
 
 
 def lifted_arguments(config: pytest.Config) -> dict[str, object]:
     """What `lift_arguments` found on the controller, for its workers."""
-    names = ("hush_explicit", "hush_select", "hush_builtin_only", "hush_paths")
+    names = ("hush_explicit", "hush_select", "hush_builtin_only", "hush_paths", "hush_suite")
     return {name: getattr(config.option, name) for name in names}
 
 
@@ -100,15 +104,21 @@ class Collector:
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
         report = yield
-        if isinstance(collector, pytest.Session) and self.option.hush_explicit and report.passed:
+        if isinstance(collector, pytest.Session) and self.option.hush_suite and report.passed:
             report.result = [*report.result, self.module(collector)]
         return report
 
     def module(self, session: pytest.Session) -> pytest.Module:
+        """The built-in suite; without the test of positive controls where the plan has none."""
         from pytest_hush import _suite
 
+        plan = self.config.stash[SESSION].activate().plan
+        suite = types.ModuleType(ROOT, _suite.__doc__)
+        suite.test_case = _suite.test_case  # type: ignore[attr-defined]
+        if any(case.kind == "control" and plan.in_shard(case) for case in plan.cases):
+            suite.test_positive_control = _suite.test_positive_control  # type: ignore[attr-defined]
         module = pytest.Module.from_parent(session, path=self.config.rootpath, nodeid=ROOT)
-        module.obj = _suite
+        module.obj = suite
         return module
 
     @pytest.hookimpl(tryfirst=True)
@@ -122,13 +132,11 @@ class Collector:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Let the user's own tests stand in for the built-in ones, and narrow to ``hush::…`` arguments."""
-        # A plan without positive controls leaves pytest's stand-in for an empty parameter set: not a test.
-        items[:] = [i for i in items if case_of(i) is not None or not i.nodeid.startswith(f"{ROOT}::")]
         own = [i for i in items if i.nodeid.startswith(f"{ROOT}::")]
         users = [i for i in items if not i.nodeid.startswith(f"{ROOT}::")]
         asking = [i for i in users if case_of(i) is not None]
-        if not self.option.hush_explicit:
-            if asking:  # named in the ini file only: the user's tests run, and their positive controls with them
+        if not self.option.hush_suite:
+            if asking:  # the user's tests measure the cases; no gate is judged without the positive controls
                 module = self.module(session)
                 own = [i for i in session.genitems(module) if i.nodeid.startswith(f"{ROOT}::test_positive_control")]
                 items[:] = [*own, *users]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_hush.version import __version__
@@ -21,7 +22,6 @@ RESULT = "result.json"
 def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
     """Judge the run and write ``result.json``. The second value is why a run without any verdict fails, or ''."""
     from pytest_hush.gate import all_skipped, estimates, exit_blocked, judge
-    from pytest_hush.report.result import result, write_result
     from pytest_hush.report.summary import summarise
 
     setup, folder = session.setup, session.folder
@@ -55,9 +55,20 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
         run_folder=str(folder.path),
         notes=run_notes(session, records),
     )
-    code = 1 if failed or stopped or exit_blocked(verdicts) else 0
-    write_result(folder.path / RESULT, result(summary, exit_code=code, plugin_version=__version__))
-    return summary, failed
+    # Written now, and once more when the session's exit code is known: a crash in between loses nothing.
+    return write(session, summary, 1 if failed or stopped or exit_blocked(verdicts) else 0), failed
+
+
+def write(session: HushSession, summary: Summary, exit_code: int) -> Summary:
+    """Write ``result.json`` with the process's `exit_code`; a session that failed beside passing gates is an error."""
+    from pytest_hush.report.result import result, write_result
+
+    assert session.folder is not None
+    if exit_code and summary.status == "passed":
+        summary = replace(summary, status="error", reason="Every gate passed, but the session failed: see its tests.")
+    data = result(summary, exit_code=exit_code, plugin_version=__version__)
+    write_result(session.folder.path / RESULT, data)
+    return summary
 
 
 def closing_lines(session: HushSession, summary: Summary | None, *, width: int) -> list[str]:
@@ -71,7 +82,9 @@ def closing_lines(session: HushSession, summary: Summary | None, *, width: int) 
         lines.append(f"No verdict: the run was interrupted. {kept} of {total} records are kept.")
         lines.append(f"Finish it with the same options and --hush-resume --hush-out={folder.path}")
         return lines
-    if summary.reason:
+    if summary.status == "error":
+        lines.append(summary.reason)
+    elif summary.reason:
         lines.append(f"No verdict: the run stopped early: {summary.reason}")
         if session.fatal or "failures" in summary.reason:
             lines.append(

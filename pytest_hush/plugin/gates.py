@@ -32,8 +32,6 @@ class GateKeeper:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         config = session.config
-        if self.session.worker is None and self.session.active and not config.option.collectonly:
-            self.session.open_folder()
         from pytest_hush.plugin.progress import Progress
 
         reporter = config.pluginmanager.get_plugin("terminalreporter")
@@ -42,10 +40,11 @@ class GateKeeper:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """A run that only the ini file names gets its folder when a case was really collected."""
-        owner = self.session.worker is None and not session.config.option.collectonly
-        if owner and self.session.active and not self.session.controller:
-            self.session.open_folder()
+        """The folder comes when a case was really collected; under xdist, when the workers are set up."""
+        state = self.session
+        owner = state.worker is None and not state.controller and not session.config.option.collectonly
+        if owner and state.active and state.selected:
+            state.open_folder()
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -88,6 +87,14 @@ class GateKeeper:
 
     def pytest_keyboard_interrupt(self) -> None:
         self.session.interrupted = True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """The result says what the process will say: a case that failed beside passing gates fails both."""
+        if self.summary is not None and self.session.worker is None:
+            from pytest_hush.plugin.conclude import write
+
+            self.summary = write(self.session, self.summary, int(exitstatus))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.session

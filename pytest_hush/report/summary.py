@@ -12,8 +12,9 @@ from pytest_hush.model import DEMONSTRATION_MODELS, Record
 from pytest_hush.plan import Plan
 from pytest_hush.thresholds import Thresholds
 
-RunStatus = Literal["passed", "failed", "invalid", "inconclusive", "skipped", "stopped"]
-"""``stopped``: the run ended early, so nothing was judged. The others follow from the verdicts, worst first."""
+RunStatus = Literal["passed", "failed", "invalid", "inconclusive", "skipped", "stopped", "error"]
+"""``stopped``: the run ended early, so nothing was judged. ``error``: every gate passed, and the test session still
+failed (a case could not be measured). The others follow from the verdicts, worst first."""
 
 DEMONSTRATION_NOTICE = (
     "Demonstration model: these figures show how the tool works. They say nothing about any product, "
@@ -124,7 +125,7 @@ def summarise(
         instruments.setdefault(repr(sorted(record.instrument.items())), record.instrument)
         if record.kind == "probe":
             statuses.setdefault(arm, Counter())[record.status] += 1
-            label = record.subject.get("context_label")
+            label = record.subject.get("label")
             if label:
                 labels.setdefault(arm, set()).add(str(label))
     return Summary(

@@ -25,9 +25,8 @@ class Draft:
     notes: tuple[str, ...] = ()
 
     def record(self, key: str, plan_hash: str, instrument: Mapping[str, Any], subject: Mapping[str, Any]) -> Record:
-        """The finished record; ``returned_model`` of `subject` is filled in."""
+        """The finished record; ``returned_model`` and ``label`` of `subject` are filled in."""
         case, reply, context = self.case, self.reply, self.context
-        label = (f"condition: {context.label}",) if context.label not in ("", case.condition.name) else ()
         return Record(
             key=key,
             plan_hash=plan_hash,
@@ -52,8 +51,12 @@ class Draft:
             latency_s=reply.latency_s,
             attempts=self.attempts or reply.attempts,
             instrument=instrument,
-            subject={**subject, "returned_model": reply.returned_model},
+            subject={
+                **subject,
+                "returned_model": reply.returned_model,
+                "label": context.label or case.condition.name,
+            },
             error=self.error,
             control=self.control,
-            notes=(*label, *context.notes, *reply.notes, *self.notes),
+            notes=(*context.notes, *reply.notes, *self.notes),
         )

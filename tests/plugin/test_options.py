@@ -49,8 +49,7 @@ def test_one_clear_error(refuse: Run, args: tuple[str, ...], expected: str) -> N
     )
     text = result.stdout.str() + result.stderr.str()
     assert result.ret == pytest.ExitCode.USAGE_ERROR, text
-    lines = [line for line in text.splitlines() if line.startswith("ERROR:")]
-    assert len(lines) == 1, text
+    assert text.count("ERROR:") == 1, text
     pytest.LineMatcher([text.replace("\n", " ")]).fnmatch_lines([expected])
     assert "Traceback" not in text
 

@@ -28,7 +28,7 @@ def test_own_tests_stand_in_for_the_built_in_ones(run: Run, project: pytest.Pyte
     result = run("--hush-model=parrot/0", *PARROT)
     assert result.ret == 0
     result.stdout.no_fnmatch_line("*hush::test_case*")
-    assert len(read_lines(project.path / "out")) == 80
+    assert len({r["key"] for r in read_lines(project.path / "out")}) == 80
 
 
 def test_paths_and_hush_mix(hush: Run, project: pytest.Pytester) -> None:
@@ -37,10 +37,18 @@ def test_paths_and_hush_mix(hush: Run, project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["test_other.py::test_plain PASSED*", "hush::test_case*PASSED*"])
 
 
-def test_paths_alone_run_no_case(hush: Run, project: pytest.Pytester) -> None:
+def test_a_path_alone_runs_no_case(hush: Run, project: pytest.Pytester) -> None:
     project.makepyfile(test_other="def test_plain(): pass")
     result = hush("test_other.py", "--hush-model=parrot/0", *PARROT)
-    result.stdout.fnmatch_lines(["*test_other.py*"])
+    result.assert_outcomes(passed=1)
+    assert not (project.path / "out").exists()
+
+
+def test_a_path_to_own_tests_measures_and_judges(hush: Run, project: pytest.Pytester) -> None:
+    project.makepyfile(test_mine="def test_score(hush_score): assert hush_score.v == 0")
+    result = hush("test_mine.py", "--hush-model=parrot/0", *PARROT, "-v")
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["test_mine.py::test_score[[]*PASSED*", "hush::gate*PASSED*"])
 
 
 def test_a_case_can_be_run_by_its_id(hush: Run, project: pytest.Pytester) -> None:
@@ -105,23 +113,32 @@ def test_a_memory_from_a_callable_fixture(run: Run, project: pytest.Pytester) ->
     assert rows or controls
 
 
-def test_a_closed_assistant_has_unknown_exposure(hush: Run, project: pytest.Pytester) -> None:
-    project.makeconftest(
-        """
-        import pytest
+ASSISTANT = """
+import pytest
 
-        @pytest.fixture(scope="session")
-        def hush_assistant():
-            async def answer(sessions, message):
-                return "I would start with a short list: " + message
-            return answer
-        """
-    )
-    result = hush("--hush-model=custom", "--hush-memory=assistant", "--hush-sample=40")
+@pytest.fixture(scope="session")
+def hush_assistant():
+    async def answer(sessions, message):
+        notes = " ".join(t.text for s in sessions for t in s.turns if t.role == "user") if {remembers} else ""
+        return "I would start with a short list. " + (notes if {asked} else "")
+    return answer
+"""
+
+
+@pytest.mark.parametrize("remembers, outcome", [(True, "pass"), (False, "invalid")])
+def test_a_closed_assistant_must_answer_the_positive_controls(
+    hush: Run, project: pytest.Pytester, remembers: bool, outcome: str
+) -> None:
+    # It answers direct questions ("Which ...", "What ...") from memory, and is silent in every other turn.
+    asked = "message.split()[0] in ('What', 'Which', 'Who', 'Where', 'When', 'How')"
+    project.makeconftest(ASSISTANT.format(remembers=remembers, asked=asked))
+    hush("--hush-model=custom", "--hush-memory=assistant", "--hush-sample=40")
     records = read_lines(project.path / "out")
-    assert len(records) == 80, result.stdout.str()
     closed = [r for r in records if r["condition"] == "assistant"]
+    assert len(closed) > 40
     assert all(r["exposure"] == {"exact": None, "residue": None, "ambient": None} for r in closed)
+    verdicts = {v["gate"]: v["outcome"] for v in read_result(project.path / "out")["verdicts"]}
+    assert verdicts["uis"] == outcome, verdicts
 
 
 def test_hooks_in_conftest_bring_models_memories_and_judges(hush: Run, project: pytest.Pytester) -> None:

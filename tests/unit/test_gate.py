@@ -203,11 +203,11 @@ def test_counted_metrics_have_no_interval() -> None:
         'metric = "cost_usd"\nat_most = 0.13',
         'metric = "latency_s"\nat_most = 0.4',
     )
-    records = swap(make_records(PLAN), 0.02, lambda r: None)
+    records = swap(make_records(PLAN), 0.02, lambda r: replace(r, status="error", judgements=(), error="503"))
     done, cost, latency = judge(records, PLAN, thresholds, mode="pr", today=TODAY)
     assert (done.outcome, done.n, done.planned, done.p) == ("fail", 118, 120, None)
-    assert cost.outcome == "fail"  # 118 probes and 20 positive controls at 0.001
-    assert cost.value == pytest.approx(0.138)
+    assert cost.outcome == "fail"  # 120 probes, two of them in vain, and 20 positive controls at 0.001
+    assert cost.value == pytest.approx(0.14)
     assert (latency.outcome, latency.value) == ("fail", 0.5)
     assert "counted, no interval" in latency.sentence
 
@@ -296,7 +296,16 @@ def test_deselected_controls_leave_the_memory_unchecked() -> None:
     records = [r for r in make_records(PLAN) if r.kind == "probe"]
     assert one(records, selected=selected).outcome == "skipped"
     lost = one(records)
-    assert (lost.outcome, "0 of 20 positive controls" in lost.reason) == ("invalid", True)
+    assert (lost.outcome, "20 of" in lost.reason, "have no record" in lost.reason) == ("invalid", True, True)
+
+
+def test_a_case_without_any_record_makes_every_gate_invalid() -> None:
+    records = make_records(PLAN)
+    gone = next(r for r in records if r.condition == "none")
+    v = one([r for r in records if r is not gone])
+    assert (v.outcome, v.blocks) == ("invalid", True)
+    assert "1 of" in v.reason
+    assert "--hush-resume" in v.reason
 
 
 def test_a_shard_is_skipped() -> None:

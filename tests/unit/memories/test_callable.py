@@ -151,9 +151,9 @@ def test_a_wrong_answer_is_an_infrastructure_failure_that_says_what_was_expected
 @pytest.mark.parametrize(
     ("code", "attribute", "message"),
     [
-        ("x = 1", "memory", "has no 'memory'"),
+        ("x = 1", "memory", "has no attribute 'memory'"),
         ("memory = 3", "memory", "a int is no memory"),
-        ("import no_such_library", "memory", "cannot be imported .*no_such_library"),
+        ("import no_such_library", "memory", "importing .* failed with .*no_such_library"),
         ("class memory:\n    def __init__(self, path): pass", "memory", "failed with TypeError"),
         ("class memory:\n    pass", "memory", "a memory is no memory"),
     ],

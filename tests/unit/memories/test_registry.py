@@ -86,7 +86,7 @@ def settings_of(memory: Memory) -> str:
     ("name", "retrieving"),
     [
         ("none", False),
-        ("assistant", False),
+        ("assistant", True),
         ("oracle", False),
         ("neutral", False),
         ("irrelevant-sensitive", False),
