@@ -183,22 +183,21 @@ class LocalModel:
 
 
 def _threads() -> int:
-    """HUSH_LOCAL_THREADS, else the free processors up to four; one beside other workers of pytest-xdist.
+    """HUSH_LOCAL_THREADS, else the processors that are idle now, one to four; one beside workers of pytest-xdist.
 
     More threads than free cores are slower than one by a factor of ten: they wait for one another.
     """
     text = os.environ.get("HUSH_LOCAL_THREADS", "")
-    if not text:
-        shared = "PYTEST_XDIST_WORKER" in os.environ
-        return 1 if shared else max(1, min(4, _processors()))
-    if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"HUSH_LOCAL_THREADS is {text!r}; expected a number of threads from 1 up.")
-    return int(text)
-
-
-def _processors() -> int:
+    if text:
+        if not text.isdecimal() or int(text) < 1:
+            raise UsageError(f"HUSH_LOCAL_THREADS is {text!r}; expected a number of threads from 1 up.")
+        return int(text)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return 1
     affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
+    processors = len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
+    busy = int(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    return max(1, min(4, processors - busy))
 
 
 def _fault_text(fault: Any) -> str:
