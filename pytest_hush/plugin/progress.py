@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pytest
 from pytest_hush.plugin.collect import ROOT
 
 if TYPE_CHECKING:
-    from rich.live import Live
+    from rich.console import Console
 
     from pytest_hush.plugin.session import HushSession
 
@@ -24,7 +25,7 @@ class Progress:
         self.session = session
         self.reporter = reporter
         self.done = 0
-        self._live: Live | None = None
+        self._console: Console | None = None
         self._last = 0.0
 
     @staticmethod
@@ -33,48 +34,61 @@ class Progress:
             reporter is not None and reporter.isatty and config.get_verbosity() == 0 and not config.option.collectonly
         )
 
-    def refresh(self) -> None:
+    def refresh(self, *, force: bool = False) -> None:
         """Redraw when the last drawing is old enough. Called on every case and while one is waited for."""
         now = time.monotonic()
-        if now - self._last < REFRESH_S:
+        if now - self._last < REFRESH_S and not force:
             return
         self._last = now
-        if self._live is None:
-            from rich.console import Console
-            from rich.live import Live
+        # A case is waited for inside a fixture, where pytest captures what is written to the terminal.
+        capture = self.session.config.pluginmanager.get_plugin("capturemanager")
+        with capture.global_and_fixture_disabled() if capture is not None else contextlib.nullcontext():
+            self._draw()
 
-            console = Console(file=self.reporter._tw._file, force_terminal=True)
-            self._live = Live(
-                console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
-            )
-            self.reporter.ensure_newline()
-            self._live.start()
-        self._live.update(self._line(), refresh=True)
+    def _draw(self) -> None:
+        from rich.console import Console
+        from rich.control import Control
+        from rich.segment import ControlType
+        from rich.text import Text
+
+        if self._console is None:
+            self._console = Console(file=self.reporter._tw._file, force_terminal=True, highlight=False)
+        # One line, drawn over itself: a live region of several lines would fight with what pytest writes.
+        self._console.control(Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2)))
+        encoding = self._console.encoding
+        line = Text(self._line().encode(encoding, "replace").decode(encoding))
+        line.truncate(self._console.width - 1, overflow="ellipsis")
+        self._console.print(line, end="")
 
     def _line(self) -> str:
         total = len(self.session.selected or ())
         parts = [f"hush {self.done}/{total} cases"]
         snapshots = [engine.progress() for engine in self.session.engines.values()]
         if snapshots:
-            parts.append(f"{sum(s.in_flight for s in snapshots)} in flight")
+            parts.append(f"{sum(s.total - s.done for s in snapshots)} in flight")
             parts.append(f"{sum(s.calls for s in snapshots)} calls")
             parts.append(f"{sum(s.retries for s in snapshots)} retries")
             parts.append(f"${sum(s.cost_usd for s in snapshots):.4f}")
             waiting = next((s.waiting for s in snapshots if s.waiting), "")
             if waiting:
                 parts.append(waiting)
-        return " · ".join(parts)
+        return " | ".join(parts)
 
     def stop(self) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        """Leave the last line standing, and start a new one."""
+        if self._console is not None:
+            self._console.print()
+            self._console = None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.nodeid.startswith(f"{ROOT}::test_"):
             self.done += 1
+            # A result without a letter is not counted by pytest's own percentage; there is no public way to tell it.
+            counted = getattr(self.reporter, "_progress_nodeids_reported", None)
+            if isinstance(counted, set):
+                counted.add(report.nodeid)
             if report.passed:
-                self.refresh()
+                self.refresh(force=self.done == len(self.session.selected or ()))
         if report.failed:
             self.stop()
 
