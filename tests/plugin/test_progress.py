@@ -12,14 +12,14 @@ OPTIONS = ("--hush-model=parrot/1", "--hush-memory=oracle", "--hush-sample=40")
 
 
 def test_one_line_on_a_terminal(project: pytest.Pytester) -> None:
-    pytest.importorskip("pexpect")
+    pexpect = pytest.importorskip("pexpect")
     child = project.spawn_pytest(
         " ".join((*OPTIONS, "--hush-judge=python:judging:judge", "--hush-out=out", "-p no:xdist")), expect_timeout=60
     )
     child.expect(r"80/80 cases \| 0 in flight \| \d+ calls \| 0 retries \| \$0\.0000")
     text = child.before.decode()
-    child.expect("passed in")
-    child.wait()
+    child.expect(r"2 failed, 83 passed")
+    child.expect(pexpect.EOF)
     drawn = re.findall(r"hush \d+/80 cases", text)
     assert drawn
     # Each drawing starts with a return to the first column and an erased line; no dot is printed between them.
