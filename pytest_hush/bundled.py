@@ -9,6 +9,7 @@ from pytest_hush.errors import UsageError
 
 _PACKAGE: Final = Path(__file__).resolve().parent
 _IN_REPOSITORY: Final = {"schemas": "docs/reference/schemas"}
+_ONE: Final = {"probes": "pack", "thresholds": "threshold file", "schemas": "schema"}
 
 
 def _folders(kind: str) -> tuple[Path, ...]:
@@ -33,5 +34,5 @@ def bundled(kind: str, name: str) -> Path:
         for folder in _folders(kind):
             if (folder / name).exists():
                 return folder / name
-    known = ", ".join(bundled_names(kind)) or "nothing (the installation is incomplete)"
-    raise UsageError(f"No bundled {kind} is named {name!r}. Bundled: {known}.")
+    known = ", ".join(bundled_names(kind)) or "none (the installation is incomplete)"
+    raise UsageError(f"There is no bundled {_ONE[kind]} {name!r}; there are: {known}.")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pytest_hush.errors import HushError
+from pytest_hush.bundled import bundled
+from pytest_hush.errors import HushError, UsageError
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
+    from pytest_hush.model import Pack, Record
     from pytest_hush.plugin.setup import Setup
 
 USAGE_ERROR = 4
@@ -69,7 +73,13 @@ def plan(
     repeats: int,
     seed: int,
 ) -> None:
-    """Show what a run would do, without a call: cases, calls, and the most that they can cost."""
+    """Show what a run would do, without a call: cases, calls, and the most that they can cost.
+
+    The bound covers every reply of the plan at its full output, and memory text by condition: vector 5 entries of
+    100 words, full-context its whole token budget (24,000 at most), others 200 words. An LLM judge has a line of its
+    own: about 3,000 tokens in and 800 out for a judgement. Retries, a judge's second try at an answer that could not
+    be read, and what a memory calls for itself are not covered.
+    """
     from pytest_hush.plugin.options import Options
     from pytest_hush.plugin.setup import prepare
 
@@ -104,6 +114,8 @@ def hook_relay() -> Any:
 
 def plan_lines(setup: Setup) -> list[str]:
     """The dry run in words: plan, cases by condition, calls, upper bound of the price."""
+    from pytest_hush.report import forecast
+
     plan = setup.plan
     probes = plan.probe_cases()
     controls = len(plan.cases) - len(probes)
@@ -116,20 +128,78 @@ def plan_lines(setup: Setup) -> list[str]:
     ]
     for (model, condition), count in Counter((c.model, c.condition.name) for c in probes).items():
         lines.append(f"  {model} under {condition}: {count} cases")
-    for name, generator in setup.models.items():
-        replies = sum(c.model == name for c in plan.cases)
-        lines.append(f"  {name}: at most {_price(generator, replies)} for {replies} replies, without memory text")
+    lines += forecast.lines(plan, setup.models, setup.memories, setup.judge)
     lines.append(f"gates of {setup.thresholds.name} {setup.thresholds.version}: all can be passed with this plan")
     return lines
 
 
-def _price(model: Any, replies: int) -> str:
-    from pytest_hush.model import Message, Prompt
-    from pytest_hush.models import max_price
+@main.command()
+@click.argument("run", required=False, type=click.Path(path_type=Path))
+@click.option("--worst", type=click.IntRange(1), default=3, show_default=True, help="Show the N worst measured cases.")
+@click.option("--case", "wanted", default="", help="Show this case alone: ID as in hush::test_case[ID].")
+def show(run: Path | None, worst: int, wanted: str) -> None:
+    """Show single cases of RUN (a run folder; by default the last one under ./.hush).
 
-    limit = int(getattr(model, "max_tokens", None) or 800)
-    one = max_price(model, Prompt((Message("user", "x" * 1000),), max_tokens=limit)) if model is not None else None
-    return "an unknown price (the price list has no such model)" if one is None else f"${one * replies:.2f}"
+    For each: what was asked, what memory showed and from which sessions, the reply, and what the judge made of it.
+    Characters that could drive a terminal are shown as escapes. Of a private pack only the scores are shown.
+    """
+    from pytest_hush.store import RunFolder, latest
+
+    path = run or latest(Path.cwd())
+    if path is None:
+        raise UsageError("There is no run under ./.hush here. Give the folder of a run: hush show RUN.")
+    records = RunFolder.open(path).records(warn=lambda text: click.echo(f"WARNING: {text}", err=True))
+    for line in show_lines(path, records, worst, wanted, width=shutil.get_terminal_size().columns):
+        _print(line)
+
+
+def show_lines(path: Path, records: Sequence[Record], worst: int, wanted: str, *, width: int) -> list[str]:
+    """The cases of one run in words. Raises `UsageError` when there is no such case, or none was measured."""
+    from pytest_hush.report import show
+
+    if not records:
+        raise UsageError(f"{path}: the run holds no record: nothing was measured. Run it first, or finish it.")
+    chosen = [show.named(records, wanted)] if wanted else show.worst(records, worst)
+    if not chosen:
+        raise UsageError(
+            f"{path}: none of its {len(records)} records is a measured probe. Name a case with --case to see its error."
+        )
+    packs = {name: _bundled_pack(name) for name in {str(r.instrument.get("pack", "")) for r in chosen}}
+    secret = _why_private(path, packs.values())
+    lines = [secret] if secret else []
+    for record in chosen:
+        asked = show.question(record, packs[str(record.instrument.get("pack", ""))])
+        lines += [*([""] if lines else []), *show.render_case(record, asked, scores_only=bool(secret), width=width)]
+    return lines
+
+
+def _bundled_pack(named: str) -> Pack | None:
+    """The bundled pack that `instrument.pack` of a record names, by content; None when it is another."""
+    from pytest_hush.bundled import bundled_names
+    from pytest_hush.packs import load_pack
+    from pytest_hush.report.show import instrument_pack
+
+    name = named.partition("@")[0]
+    if name not in bundled_names("probes"):
+        return None
+    pack = load_pack(bundled("probes", name))
+    return pack if instrument_pack(pack) == named else None
+
+
+def _why_private(path: Path, packs: Iterable[Pack | None]) -> str:
+    """Why no text of the run may be shown, or ''. What nobody says to be public is taken for private."""
+    if all(pack is not None and not pack.private for pack in packs):
+        return ""
+    from pytest_hush.store import RunFolder
+
+    private = RunFolder.open(path).manifest.get("private", True)
+    return "Scores only: the pack is private, and so is every text of its cases." if private else ""
+
+
+def _print(line: str) -> None:
+    """A line for a terminal of any encoding: what it cannot show is escaped."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    click.echo(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
 @main.group(cls=_Group)

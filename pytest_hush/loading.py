@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_hush.errors import UsageError
+from pytest_hush.secrets import blot
 
 
 def load_attribute(spec: str, rootdir: str | None = None, **arguments: Any) -> Any:
@@ -49,6 +50,44 @@ def load_attribute(spec: str, rootdir: str | None = None, **arguments: Any) -> A
 
 
 def in_one_line(error: BaseException) -> str:
-    """An exception's kind and the first 200 characters of its text, without line breaks."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+    """An exception's kind and the first 200 characters of its text: no line breaks, no known secret."""
+    text = _text_of(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def own_version(target: object) -> str:
+    """The ``version`` that the user's code gives `target`; "" for one inherited from a class of this package.
+
+    An inherited one says nothing of the code that was added, so it must not let answers outlive an edit of that code.
+    """
+    version = str(getattr(target, "version", None) or "")
+    users = [kind for kind in type(target).__mro__ if not kind.__module__.startswith("pytest_hush.")]
+    return version if not is_derived(target) or any("version" in vars(kind) for kind in users) else ""
+
+
+def is_derived(target: object) -> bool:
+    """True where the class of `target` is, or inherits from, one of this package."""
+    return any(kind.__module__.startswith("pytest_hush.") for kind in type(target).__mro__)
+
+
+def raised(error: BaseException) -> str:
+    """What the user's code raised, for a message: kind, place (file and line) and 200 characters of its text.
+
+    ``KeyError at my_memory.py:12: 'user_id'``. Known secrets are blotted out, what is no Unicode text is replaced.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    text = _text_of(error)
+    return f"{type(error).__name__}{where}{': ' if text else ''}{text}"
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # the user's own exceptions may fail to say what they are
+        return ""
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    # Blotted before it is cut: half a secret would no longer be found.
+    return " ".join(blot(text).split())[:200]

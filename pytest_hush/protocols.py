@@ -40,7 +40,9 @@ class Memory(Protocol):
     """A memory condition. Optional attributes, hashed into the provenance of a context:
 
     * ``name: str``, ``version: str``, ``settings: Mapping[str, JSON]``.
-    * ``retrieving: bool``: False for ``none``, ``oracle`` and the controls: no readiness check, no positive controls.
+    * ``retrieving: bool``: False for the built-in conditions that retrieve nothing (``none``, ``full-context``,
+      ``oracle`` and the other controls): no readiness check, no positive controls. Only they are exempt; of a user's
+      memory the attribute is not read, and its health is always checked.
     * ``close()``: called once at the end.
     """
 

@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterable
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+# Letters by their Unicode category, though nothing is drawn for them.
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -22,6 +24,11 @@ def fold(text: str) -> str:
     text = unicodedata.normalize("NFD", text)
     # By kind of character, not by position: packs hold a million characters of some eighty kinds.
     return text.translate({ord(c): None for c in set(text) if unicodedata.combining(c)})
+
+
+def is_blank(text: str) -> bool:
+    """True when `text` holds no letter and no digit of any script: nobody could read a word in it."""
+    return not any(c.isalnum() and c not in _FILLERS for c in fold(text))
 
 
 def words(text: str) -> list[str]:

@@ -19,3 +19,13 @@ def locomo() -> Path:
     if not LOCOMO.is_file():
         pytest.skip(f"LoCoMo is not here: set HUSH_LOCOMO to locomo10.json (looked at {LOCOMO})")
     return LOCOMO
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What holds for this project's own tests alone: warnings are errors, and no test takes five minutes."""
+    own = Path(__file__).parent
+    for item in items:
+        if own in item.path.parents:
+            item.add_marker(pytest.mark.filterwarnings("error"))
+            if config.pluginmanager.hasplugin("timeout") and item.get_closest_marker("real") is None:
+                item.add_marker(pytest.mark.timeout(300))

@@ -50,9 +50,17 @@ def missing(arm: Arm, cases: tuple[Case, ...], lost: int, max_missing: float) ->
     return Finding(
         "invalid",
         f"{lost} of {len(cases)} planned cases carry no score ({_causes(arm, cases, lost)}); at most "
-        f"{100 * max_missing:g} % may be missing. {_most_frequent_error(arm.found(cases))}Complete the run with "
-        f"--hush-resume.",
+        f"{100 * max_missing:g} % may be missing. {_most_frequent_error(arm.found(cases))}"
+        f"{_advice(arm, cases, lost)}",
     )
+
+
+def _advice(arm: Arm, cases: tuple[Case, ...], lost: int) -> str:
+    """What would give the lost cases a score. A resumed run finds an `unplanted` session lost once more."""
+    unplanted = sum(r.status == "unplanted" for r in arm.found(cases))
+    ways = ["Complete the run with --hush-resume."] if lost > unplanted else []
+    ways += ["Look into the memory's ingest and retrieval: a lost session is not measured."] if unplanted else []
+    return " ".join(ways)
 
 
 def _causes(arm: Arm, cases: tuple[Case, ...], lost: int) -> str:
@@ -70,7 +78,8 @@ def _most_frequent_error(records: Iterable[Record]) -> str:
     if not texts:
         return ""
     text, times = min(texts.items(), key=lambda item: (-item[1], item[0]))
-    return f"Most frequent error ({times} times): {text[:200]} "
+    text = text.rstrip(" .") if len(text) <= 200 else f"{text[:200].rstrip(' .')}.."
+    return f"Most frequent error ({times} times): {text}. "
 
 
 def health(arm: Arm, health: Health) -> Finding | None:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from pytest_hush.gate.arms import Arm
+from pytest_hush.gate.price import cost
 from pytest_hush.model import Case
 from pytest_hush.stats.aggregate import paired, sample
 from pytest_hush.stats.bootstrap import seed
@@ -127,11 +128,10 @@ def counted(arm: Arm, metric: str) -> Measurement:
     if metric == "completeness":
         value = 100.0 * len(done) / len(cases) if cases else None
     elif metric == "cost_usd":
-        # A call that sent nothing cost nothing; one that did, at a price nobody knows, is never taken for free.
-        used = [r.usage for r in arm.records.values()]
-        unknown = sum(u.cost_usd is None and u.input_tokens + u.output_tokens > 0 for u in used)
-        value = None if unknown else math.fsum(u.cost_usd or 0.0 for u in used)
-        note = f"the price of {unknown} of {len(used)} calls is not known" if unknown else ""
+        costs = [cost(r) for r in arm.records.values()]
+        unknown = costs.count(None)
+        value = None if unknown else math.fsum(c for c in costs if c is not None)
+        note = f"the price of {unknown} of {len(costs)} calls is not known" if unknown else ""
     else:
         times = sorted(r.latency_s for r in done)
         value = times[math.ceil(0.95 * len(times)) - 1] if times else None

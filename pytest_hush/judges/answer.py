@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from pytest_hush.judges.reading import readable
 from pytest_hush.model import Judgement, JudgeView
+from pytest_hush.secrets import blot
 from pytest_hush.text import words
 
 _ELLIPSIS: Final = re.compile(r"\s*(?:\.{3,}|…|\[\.+\])\s*")
@@ -45,6 +46,7 @@ class Scores(BaseModel):
     rationale: str = ""
 
     def judgement(self, judge: str, rubric: str) -> Judgement:
+        """The scores as a record keeps them: without any known secret in the judge's words."""
         return Judgement(
             judge=judge,
             rubric=rubric,
@@ -53,8 +55,8 @@ class Scores(BaseModel):
             over_scope=self.over_scope,
             helpfulness=self.helpfulness,
             used=self.used,
-            evidence=self.evidence,
-            rationale=self.rationale,
+            evidence=blot(self.evidence),
+            rationale=blot(self.rationale),
         )
 
 

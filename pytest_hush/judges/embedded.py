@@ -38,7 +38,7 @@ class EmbeddedJudge:
         rubric = load_rubric()
         self.rubric, self.policy = rubric.id, rubric.name
         rules = hashlib.sha256(repr(CUTS).encode()).hexdigest()[:6]
-        self.version = f"1+{load_cues().digest[:6]}{rules}"
+        self.version = f"2+{load_cues().digest[:6]}{rules}"
 
     @property
     def embedder(self) -> Embedder:

@@ -156,6 +156,7 @@ def _target(view: JudgeView, user: str, probe: list[str], cues: Cues) -> _Source
     statement = _second_person(view.disclosure, user)
     names = proper_names(view.disclosure, cues) | proper_names(view.disclosing_turn, cues)
     names -= {*words(user), *words(view.canary)}
+    names = {n for n in names if not _names_a_speaker(n, view.speakers)}
     names = {n for n in names if not any(n.startswith(p) for s in stems for p in words(s))}
     digits = {w for w in words(f"{view.disclosure} {view.disclosing_turn}") if w.isdigit() and len(w) > 1}
     return _Source(
@@ -203,6 +204,12 @@ def user_name(view: JudgeView) -> str:
     name = first.group()
     elsewhere = [*(f.text for f in view.facts), view.disclosure[first.end() :]]
     return name if any(re.search(rf"\b{name}\b", t) for t in elsewhere) else ""
+
+
+def _names_a_speaker(name: str, speakers: tuple[str, ...]) -> bool:
+    """True when a word of `name` starts one of a speaker's name: who is addressed by name was told nothing."""
+    spoken = [w for speaker in speakers for w in words(speaker)]
+    return any(w.startswith(part) for w in spoken for part in words(name))
 
 
 def _any_stem(text: str, stems: tuple[str, ...]) -> bool:

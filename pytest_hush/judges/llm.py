@@ -13,6 +13,8 @@ from pytest_hush.judges.answer import Scores, json_schema, read_answer
 from pytest_hush.judges.rubric import Rubric, load_rubric
 from pytest_hush.model import Judgement, JudgeView, Message, Prompt, Reply, digest
 from pytest_hush.protocols import Model
+from pytest_hush.secrets import blot
+from pytest_hush.text import is_blank
 
 MAX_REPLY: Final = 32_000
 """Characters. A longer reply is unscored without a call, never cut: what is cut could hold the leak. Replies of the
@@ -80,6 +82,8 @@ class LLMJudge:
     def __init__(self, model: Model, name: str, rubric: Rubric | None = None) -> None:
         self.model = model
         self.name = name
+        # Shared by the copies that runs make of this judge: they all ask one provider.
+        self._returned: dict[str, str] = {}
         self._rubric = rubric or load_rubric()
         self.rubric, self.policy = self._rubric.id, self._rubric.name
         template = hashlib.sha256("\0".join((_SYSTEM, _USER, *_INVITED, _AGAIN, str(MAX_TOKENS))).encode()).hexdigest()
@@ -91,10 +95,11 @@ class LLMJudge:
         A reply without a visible word is judged without a call: nothing was used, nothing was answered.
 
         Raises:
-            UnreadableJudgement: no readable answer after one re-ask, or a reply of more than `MAX_REPLY` characters.
+            UnreadableJudgement: no readable answer after one re-ask, a reply of more than `MAX_REPLY` characters, or
+                a provider that has put another model in the place of the one that judged before.
             ModelError: what the model raised; a failed call is never a score.
         """
-        if not view.reply.strip():
+        if is_blank(view.reply):
             return Judgement(
                 self.name, self.rubric, None if view.invited else 0.0, 0.0, 0.0, 0.0, rationale="the reply is empty"
             )
@@ -116,10 +121,11 @@ class LLMJudge:
             answer = await self._ask(Prompt(again, max_tokens=MAX_TOKENS), schema)
             scores, why = _read(answer, tag, view)
         if scores is None:
-            raise UnreadableJudgement(f"judge {self.name}: {why}, after one re-ask. The case is unscored.")
+            raise UnreadableJudgement(f"judge {self.name}: {blot(why)}, after one re-ask. The case is unscored.")
         return scores.judgement(self.name, self.rubric)
 
     async def _ask(self, prompt: Prompt, schema: Mapping[str, Any]) -> str:
+        self._raise_if_changed()
         bounded = getattr(self.model, "reply_json", None)
         method: Callable[..., Any] = bounded if callable(bounded) else self.model.reply
         given = (prompt, schema) if callable(bounded) else (prompt,)
@@ -127,7 +133,21 @@ class LLMJudge:
         made = method(*given) if inspect.iscoroutinefunction(method) else await asyncio.to_thread(method, *given)
         if inspect.isawaitable(made):
             made = await made
-        return made.text if isinstance(made, Reply) else str(made)
+        if not isinstance(made, Reply):
+            return str(made)
+        if made.returned_model and made.returned_model != self._returned.setdefault("first", made.returned_model):
+            self._returned.setdefault("now", made.returned_model)
+        self._raise_if_changed()
+        return made.text
+
+    def _raise_if_changed(self) -> None:
+        # Scores by two models are two instruments, and no record could tell them apart: none is given from here on.
+        if "now" in self._returned:
+            first, now = (blot(self._returned[k])[:200] for k in ("first", "now"))
+            raise UnreadableJudgement(
+                f"judge {self.name}: the provider changed the judge's model in mid-run: first {first}, now {now}. "
+                f"Judge with a model whose name is a dated version, and run again."
+            )
 
 
 def tag_of(view: JudgeView, rubric: str) -> str:
@@ -159,5 +179,5 @@ def judge_prompt(view: JudgeView, rubric: Rubric, tag: str) -> Prompt:
 def _read(answer: str, tag: str, view: JudgeView) -> tuple[Scores | None, str]:
     try:
         return read_answer(answer, tag, view), ""
-    except ValueError as error:
-        return None, str(error)
+    except (ValueError, RecursionError) as error:
+        return None, str(error)[:300]

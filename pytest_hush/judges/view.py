@@ -61,6 +61,7 @@ def judge_view(
         disclosing_turn=disclosing,
         facts=digest_facts(persona),
         language=pack.language,
+        speakers=(persona.name, persona.partner),
     )
 
 

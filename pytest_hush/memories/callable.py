@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from pytest_hush.errors import HushError, MemoryStoreError, UsageError
-from pytest_hush.loading import load_attribute
+from pytest_hush.loading import load_attribute, own_version, raised
 from pytest_hush.model import Context, Entry, History
 from pytest_hush.protocols import Memory
 
@@ -27,30 +27,33 @@ class PythonMemory:
         self._target = target
         self._label = name
         self._ask: Callable[[History, str], Any] = _caller(target)
-        self.name = str(getattr(target, "name", "") or name)
-        own = str(getattr(target, "version", "") or "")
+        self.name = str(getattr(target, "name", None) or name)
+        own = own_version(target)
         self.version = own or _source_version(target)
-        self.retrieving = bool(getattr(target, "retrieving", True))
+        # Always: a dead memory that calls itself a control would pass as one that keeps everything back.
+        self.retrieving = True
         self.in_flight: int | None = getattr(target, "in_flight", None)
         # The digest tells one state of the user's file from another in the records, but not of the files that it
         # imports: only a version that the user sets makes it safe to answer from a cache.
-        self.cacheable = bool(getattr(target, "cacheable", bool(own)))
+        declared = getattr(target, "cacheable", None)
+        self.cacheable = bool(own) if declared is None else bool(declared)
         inner = getattr(target, "inner", None)
         self.inner: Memory | None = None if inner is None else wrap_memory(inner, name=name)
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        return dict(getattr(self._target, "settings", None) or {})
+        own = getattr(self._target, "settings", None)
+        return dict(own) if isinstance(own, Mapping) else {}
 
     def context(self, history: History, question: str) -> Context:
         """What the user's code gave, checked. Raises `MemoryStoreError` naming the code that failed."""
         try:
-            given = self._ask(history, question)
+            # A lazy answer may fail while it is read, too.
+            return coerce(self._ask(history, question), history, self._label)
         except HushError:
             raise
         except Exception as error:
             raise _failed(self._label, error) from error
-        return coerce(given, history, self._label)
 
     def close(self) -> None:
         """Close the user's object, where it can be closed."""
@@ -65,12 +68,12 @@ class AsyncPythonMemory(PythonMemory):
     async def context(self, history: History, question: str) -> Context:  # type: ignore[override]
         """What the user's code gave, checked. Raises `MemoryStoreError` naming the code that failed."""
         try:
-            given = await self._ask(history, question)
+            # A lazy answer may fail while it is read, too.
+            return coerce(await self._ask(history, question), history, self._label)
         except HushError:
             raise
         except Exception as error:
             raise _failed(self._label, error) from error
-        return coerce(given, history, self._label)
 
 
 def load_python_memory(spec: str, settings: Mapping[str, Any]) -> Memory:
@@ -82,14 +85,15 @@ def load_python_memory(spec: str, settings: Mapping[str, Any]) -> Memory:
 
 
 def wrap_memory(value: Any, *, name: str) -> Memory:
-    """`value` as a memory of the protocol: a built-in one as it is, the user's own with its answers checked.
+    """`value` as a memory of the protocol: one of this package as it is, the user's own with its answers checked.
 
     `name` is used where the object has no ``name``. An ``async`` one is wrapped in an ``async`` one. Raises
     `UsageError` when `value` is no memory.
     """
-    if isinstance(value, PythonMemory) or type(value).__module__.startswith("pytest_hush.memories."):
+    method = getattr(value, "context", None)
+    if callable(method) and type(value).__module__.startswith("pytest_hush."):
         return cast(Memory, value)
-    ask = getattr(value, "context", None) or value
+    ask = method if callable(method) else value
     if not callable(ask) or inspect.isclass(value):
         kind = f"the class {value.__name__}" if inspect.isclass(value) else f"a {type(value).__name__}"
         raise UsageError(
@@ -164,7 +168,7 @@ def _caller(target: Any) -> Callable[[History, str], Any]:
 
 
 def _failed(spec: str, error: Exception) -> MemoryStoreError:
-    return MemoryStoreError(f"memory {spec}: its code raised {type(error).__name__}: {error}")
+    return MemoryStoreError(f"memory {spec}: its code raised {raised(error)}")
 
 
 def _source_version(target: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ BUILT_IN: Final = (
     "neutral",
     "irrelevant-sensitive",
     "assistant",
+    "custom",
     "python:module:attr",
 )
 _CONTROLS: Final[Mapping[str, ControlKind]] = {
@@ -74,7 +76,14 @@ def resolve_memory(
     known = ", ".join(BUILT_IN)
     if base in _NOT_YET:
         raise UsageError(f"--hush-memory={condition.name}: {base} is not available in this version; built in: {known}.")
-    raise UsageError(f"--hush-memory={condition.name}: there is no memory {base!r}; built in: {known}.")
+    if base == "custom":
+        raise UsageError(
+            f"--hush-memory={condition.name}: custom takes its object from the fixture hush_memory; override it in a "
+            f"conftest.py or test module."
+        )
+    close = difflib.get_close_matches(base.lower(), BUILT_IN[:-1], n=1, cutoff=0.6)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    raise UsageError(f"--hush-memory={condition.name}: there is no memory {base!r}{hint}; built in: {known}.")
 
 
 def _check_modifiers(condition: Condition) -> None:

@@ -37,6 +37,8 @@ class JudgeView:
     disclosing_turn: str
     facts: tuple[DigestFact, ...]
     language: str
+    speakers: tuple[str, ...] = ()
+    """The names of the user and of the other speaker: a reply may address either, which tells nothing."""
 
     def as_json(self) -> str:
         """Canonical JSON text of the whole view: what a cache key and the blindness test compare."""
@@ -55,6 +57,7 @@ class JudgeView:
                 "disclosing_turn": self.disclosing_turn,
                 "facts": [[f.id, f.kind, f.text, list(f.stems)] for f in self.facts],
                 "language": self.language,
+                "speakers": list(self.speakers),
             }
         )
 

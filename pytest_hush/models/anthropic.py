@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from pytest_hush.model import Prompt, Reply
-from pytest_hush.models.remote import RemoteModel, key_from, require_sdk
+from pytest_hush.models.remote import RemoteModel, count_of, key_from, require_sdk
 from pytest_hush.models.settings import ModelSettings, check_base_url
 from pytest_hush.protocols import Model
 
@@ -79,7 +79,7 @@ class AnthropicModel(RemoteModel):
         text = "".join(str(b.get("text", "")) for b in content if isinstance(b, dict) and b.get("type") == "text")
         counts = body.get("usage")
         counts = counts if isinstance(counts, dict) else {}
-        cached = sum(int(counts.get(k) or 0) for k in ("cache_creation_input_tokens", "cache_read_input_tokens"))
-        sent = counts.get("input_tokens")
-        tokens = (sent + cached if isinstance(sent, int) else None, counts.get("output_tokens"))
+        cached = sum(count_of(counts.get(k)) for k in ("cache_creation_input_tokens", "cache_read_input_tokens"))
+        sent = count_of(counts.get("input_tokens"))
+        tokens = (sent + cached if sent else 0, counts.get("output_tokens"))
         return self._made(text, str(body.get("stop_reason") or ""), body.get("model"), tokens, started, attempts)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_hush.errors import FatalModelError, ModelError, RefusedCallError, TransientError
+from pytest_hush.secrets import blot
 
 _LONGEST = 200
 _HTML = re.compile(r"\s*(?:<!doctype html|<html|<head|<body|<\?xml)", re.IGNORECASE)
@@ -39,10 +40,14 @@ class Target:
         """The server's words in one line of at most 200 characters, without any key."""
         if _HTML.match(text):
             return "a page of HTML"
+        line = _KEY.sub("[key]", " ".join(self.shown(text).split()))
+        return f"“{line[:_LONGEST]}{'…' if len(line) > _LONGEST else ''}”" if line else "nothing"
+
+    def shown(self, text: str) -> str:
+        """`text` as messages show it: no key, no known secret, nothing that is no Unicode text."""
         if self.key:
             text = text.replace(self.key, "[key]")
-        line = _KEY.sub("[key]", " ".join(text.split()))
-        return f"“{line[:_LONGEST]}{'…' if len(line) > _LONGEST else ''}”" if line else "nothing"
+        return blot(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def from_status(target: Target, status: int, body: str, headers: Mapping[str, str], *, attempts: int = 1) -> ModelError:
@@ -99,7 +104,8 @@ def from_timeout(target: Target, seconds: float, *, attempts: int = 1) -> ModelE
 
 def from_body(target: Target, body: str, *, answered: bool, expected: str, attempts: int = 1) -> ModelError:
     """A 200 that holds no answer. HTML is fatal; so is any other garbage of a model that never answered before."""
-    text = f"{target.model} at {target.address} answered 200 with {target.said(body)}, expected {expected}"
+    said = target.said(plain_json(body))
+    text = f"{target.model} at {target.address} answered 200 with {said}, expected {expected}"
     if _HTML.match(body) or not answered:
         return _fatal(
             f"{text}. That is no such server; check the base URL (most servers want it to end in /v1).", 200, attempts
@@ -114,7 +120,7 @@ def empty_text(target: Target, reason: str, *, attempts: int = 1) -> ModelError:
     elif reason in ("content_filter", "refusal"):
         why = f"the provider withheld it ({reason})"
     else:
-        why = f"finish reason {reason or 'not given'}"
+        why = f"finish reason {' '.join(target.shown(reason).split())[:_LONGEST] or 'not given'}"
     return RefusedCallError(
         f"{target.model} answered with an empty text: {why}. The case has no score.", attempts=attempts
     )
@@ -122,10 +128,8 @@ def empty_text(target: Target, reason: str, *, attempts: int = 1) -> ModelError:
 
 def error_text(body: str) -> str:
     """What an error body says: its `error.message` or `message` or `detail`, else the whole body."""
-    try:
-        value: Any = json.loads(body)
-    except ValueError:
-        return body
+    value = read_json(body)
+    body = plain_json(body)
     for _ in range(3):
         if not isinstance(value, dict):
             break
@@ -134,6 +138,23 @@ def error_text(body: str) -> str:
             return body
         value = inner
     return value if isinstance(value, str) else body
+
+
+def read_json(text: str) -> Any:
+    """The value of a JSON text; None where it is none, or is nested too deep to be read."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def plain_json(text: str) -> str:
+    """JSON written anew without escapes, which could hide a key from the search for it; any other text as it is."""
+    value = read_json(text)
+    try:
+        return text if value is None else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return text
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

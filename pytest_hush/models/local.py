@@ -1,25 +1,26 @@
-"""A small real language model in this process (llama.cpp by ``xllamacpp``): no key, no network, a demonstration.
+"""A small real language model beside this process (llama.cpp by ``xllamacpp``): no key, no network, a demonstration.
 
 The packaged one, SmolLM2-135M-Instruct, shows that the whole chain works; it is too small for its figures to stand
-for any release.
+for any release. The engine runs in a child process, which can be killed while it computes.
 """
 
 from __future__ import annotations
 
-import ctypes
+import atexit
+import contextlib
 import functools
-import http.client
 import importlib.metadata
 import importlib.util
 import json
 import os
-import secrets
+import subprocess
+import sys
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from pytest_hush.errors import FatalModelError, MissingExtraError, ModelError, RefusedCallError, UsageError
 from pytest_hush.model import Prompt, Reply, Usage
@@ -32,66 +33,143 @@ N_CTX: Final = 8192
 MAX_TOKENS: Final = 256
 
 
+class _Ended(Exception):
+    """The child process is gone; the text says how."""
+
+
+class _Failed(Exception):
+    """The child process answers that a step failed: the name of the error's class, and its text."""
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+
+
 class _Engine:
-    """One loaded model of this process. Deterministic at T = 0: one slot, no prompt cache, one inference at a time."""
+    """The child process that holds one model (`pytest_hush.models.local_worker`), one request at a time.
+
+    It is started by the first request, and again by the next one after it has ended.
+    """
 
     def __init__(self, path: Path) -> None:
-        import xllamacpp
-
-        params = xllamacpp.CommonParams()
-        params.model.path = str(path)
-        params.n_ctx = N_CTX
-        params.n_parallel = 1
-        params.cache_prompt = False
-        params.cache_ram_mib = 0
-        params.warmup = False
-        params.verbosity = -1
-        params.ui = False
-        params.offline = True
-        threads = _threads()
-        params.cpuparams.n_threads = threads
-        params.cpuparams_batch.n_threads = threads
-        # The library always opens a port on the loopback address; a random key keeps it for this process alone.
-        self._key = secrets.token_urlsafe(24)
-        params.api_keys = [self._key]
-        try:
-            self._server = xllamacpp.Server(params)
-        except RuntimeError as error:
-            raise FatalModelError(
-                f"Model 'local': {path.name} could not be loaded ({error}). Expected a GGUF chat model; is it complete?"
-            ) from error
-        # The destructor waits for the inference in hand, which would hold up an interrupted run by seconds: the
-        # object is never freed, and the process's end takes it along.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._server))
-        self._address = urlsplit(self._server.listening_address)
+        self._path = path
         self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stops = 0
+        self.users: weakref.WeakSet[LocalModel] = weakref.WeakSet()
 
-    def chat(self, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, user: LocalModel, request: Mapping[str, Any] | None) -> Any:
+        """The child's answer; None: only see that it runs.
+
+        Raises `_Failed` or `_Ended`, and `FatalModelError` where the model cannot be loaded.
+        """
+        self.users.add(user)
+        stops = self._stops
         with self._lock:
-            answer: dict[str, Any] = self._server.handle_chat_completions(request)
-            return answer
+            if self._process is None or self._process.poll() is not None:
+                self._start(stops)
+            return None if request is None else self._exchange(stops, request)
 
-    def count(self, text: str) -> int:
-        connection = http.client.HTTPConnection(str(self._address.hostname), self._address.port or 80, timeout=60)
+    def stop(self) -> None:
+        """Kill the child in whatever it does; a request that waits for it raises. Any thread, at any time."""
+        self._stops += 1
+        process = self._process
+        if process is None:
+            return
+        process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(2)
+        # A request in hand closes the pipes itself: closing what another thread reads from is not safe.
+        if self._lock.acquire(timeout=0.2):
+            try:
+                self._forget()
+            finally:
+                self._lock.release()
+
+    # ---- under the lock ---------------------------------------------------------------------------
+
+    def _start(self, stops: int) -> None:
+        if self._process is not None:
+            self._forget()
+        if stops != self._stops:
+            raise _Ended("was closed")
+        source = str(Path(__file__).parents[2])
+        path = os.pathsep.join(p for p in (source, os.environ.get("PYTHONPATH", "")) if p)
+        self._process = subprocess.Popen(
+            # -P: a file of the working directory must not stand in for a module of the standard library.
+            [sys.executable, "-P", "-m", "pytest_hush.models.local_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        first = {"path": str(self._path), "threads": _threads(), "n_ctx": N_CTX, "sys_path": [p for p in sys.path if p]}
         try:
-            body = json.dumps({"content": text}).encode()
-            head = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
-            connection.request("POST", "/tokenize", body, head)
-            return len(json.loads(connection.getresponse().read())["tokens"])
-        finally:
-            connection.close()
+            self._exchange(stops, first)
+        except _Failed as failure:
+            self._forget()
+            raise FatalModelError(
+                f"Model 'local': {self._path.name} could not be loaded ({failure}). "
+                "Expected a GGUF chat model; is it complete?"
+            ) from None
+
+    def _exchange(self, stops: int, request: Mapping[str, Any]) -> Any:
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            # After the start: a stop before it had nothing to kill.
+            if stops != self._stops:
+                raise EOFError
+            left = memoryview(json.dumps(request).encode() + b"\n")
+            while left:
+                left = left[process.stdin.write(left) :]
+            line = bytearray()
+            while not line.endswith(b"\n"):
+                piece = process.stdout.read(1 << 16)
+                if not piece:
+                    raise EOFError
+                line += piece
+            answer: dict[str, Any] = json.loads(line)
+        except (EOFError, OSError):
+            process.kill()
+            code = process.wait()
+            self._forget()
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            raise _Ended("was closed" if stops != self._stops else f"ended ({how})") from None
+        except BaseException:
+            # The answer to an interrupted request must not meet the next one.
+            self._forget()
+            raise
+        if "failed" in answer:
+            raise _Failed(str(answer["failed"]), str(answer["why"]))
+        return answer["answer"]
+
+    def _forget(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
 
 
-_loading = threading.Lock()
 _engines: dict[Path, _Engine] = {}
 
 
 def _engine(path: Path) -> _Engine:
-    """The engine of `path`, loaded once for the whole process: half a gigabyte is not spent twice."""
-    with _loading:
-        if path not in _engines:
-            _engines[path] = _Engine(path)
-        return _engines[path]
+    """The engine of `path`, one for the whole process: half a gigabyte is not spent twice."""
+    return _engines.get(path) or _engines.setdefault(path, _Engine(path))
+
+
+@atexit.register
+def _stop_all() -> None:
+    for engine in list(_engines.values()):
+        engine.stop()
 
 
 class LocalModel:
@@ -146,28 +224,41 @@ class LocalModel:
 
     def _exact_count(self, text: str) -> int:
         try:
-            return _engine(self._path).count(text)
-        except (OSError, ValueError, KeyError, http.client.HTTPException) as error:
+            return int(self._ask({"op": "tokenize", "text": text}))
+        except _Failed as failure:
+            raise ModelError(f"Model {self.name!r}: its tokens could not be counted ({failure.kind}).") from None
+
+    def close(self) -> None:
+        """End the child process unless another model object of this process uses it too. Returns at once."""
+        engine = _engines.get(self._path)
+        if engine is not None:
+            engine.users.discard(self)
+            if not engine.users:
+                engine.stop()
+
+    def _ask(self, request: Mapping[str, Any] | None) -> Any:
+        try:
+            return _engine(self._path).ask(self, request)
+        except _Ended as end:
             raise ModelError(
-                f"Model {self.name!r}: its tokens could not be counted ({type(error).__name__})."
-            ) from error
+                f"Model {self.name!r}: the local model's process {end}; another call restarts it."
+            ) from None
 
     def reply(self, prompt: Prompt) -> Reply:
         """One answer through the model's own chat template. Raises `RefusedCallError` where the prompt is too long."""
-        engine = _engine(self._path)
+        request = {
+            "messages": [{"role": m.role, "content": m.content} for m in prompt.messages],
+            "max_tokens": prompt.max_tokens,
+            "temperature": self._temperature or prompt.temperature,
+            "seed": prompt.seed + prompt.repeat,
+            "cache_prompt": False,
+        }
+        self._ask(None)
         started = time.perf_counter()
         try:
-            answer = engine.chat(
-                {
-                    "messages": [{"role": m.role, "content": m.content} for m in prompt.messages],
-                    "max_tokens": prompt.max_tokens,
-                    "temperature": self._temperature or prompt.temperature,
-                    "seed": prompt.seed + prompt.repeat,
-                    "cache_prompt": False,
-                }
-            )
-        except (RuntimeError, ValueError) as error:
-            raise ModelError(f"Model {self.name!r}: llama.cpp failed with {str(error)[:200]}.") from error
+            answer = self._ask({"op": "chat", "request": request})
+        except _Failed as failure:
+            raise ModelError(f"Model {self.name!r}: llama.cpp failed with {str(failure)[:200]}.") from None
         latency = time.perf_counter() - started
         fault = answer.get("error")
         if fault is not None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import inspect
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, cast
 
 from pytest_hush.errors import HushError, ModelError, UsageError
-from pytest_hush.loading import load_attribute
-from pytest_hush.model import Prompt, Reply
+from pytest_hush.loading import is_derived, load_attribute, own_version, raised
+from pytest_hush.model import Prompt, Reply, Usage
 from pytest_hush.models.settings import DEFAULT_MAX_TOKENS, ModelSettings
 from pytest_hush.protocols import Model
+from pytest_hush.secrets import blot
+from pytest_hush.text import is_blank
 
-_OPTIONAL = ("context_window", "in_flight", "deterministic", "count_tokens", "close", "cacheable", "price_ref")
+_OPTIONAL = ("context_window", "in_flight", "deterministic", "count_tokens", "close", "price_ref")
 _PASSED = ("max_tokens", "temperature", "seed")
 
 
@@ -32,15 +36,17 @@ def resolve_callable(spec: str, settings: ModelSettings) -> Model:
 
 
 def wrap_model(value: Any, *, name: str, settings: ModelSettings | None = None) -> Model:
-    """A model under `name` from an object that a fixture or hook gives; the same rules as for ``python:``.
+    """A model from an object that a fixture or hook gives; the same rules as for ``python:``.
 
-    A model that already has that name is given back as it is. Raises `UsageError` for what cannot be called.
+    A model of this package is given back as it is. Another keeps its own ``name``; `name` is for those without.
+    Raises `UsageError` for what cannot be called.
     """
-    if callable(getattr(value, "reply", None)) and getattr(value, "name", None) == name and not inspect.isclass(value):
-        return cast("Model", value)
     if inspect.isclass(value):
         raise UsageError(f"Model {name!r} is the class {value.__name__}: give an object of it, or a function.")
-    return _wrapped(value, name, settings or ModelSettings())
+    if callable(getattr(value, "reply", None)) and type(value).__module__.startswith("pytest_hush."):
+        return cast("Model", value)
+    own = getattr(value, "name", None)
+    return _wrapped(value, own if isinstance(own, str) and own.strip() else name, settings or ModelSettings())
 
 
 def _wrapped(target: Any, name: str, settings: ModelSettings) -> Model:
@@ -49,7 +55,8 @@ def _wrapped(target: Any, name: str, settings: ModelSettings) -> Model:
     function = method if takes_prompt else target
     if not callable(function):
         raise UsageError(
-            f"Model {name!r} is a {type(target).__name__}: expected a callable or an object with a reply method."
+            f"Model {name!r} is a {type(target).__name__}: expected a callable or an object with a reply method "
+            f"(reply(prompt), or a function of the messages)."
         )
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
     kind = _AsyncCallable if is_async else _Callable
@@ -67,13 +74,17 @@ class _Callable:
         self.max_tokens = int(settings.max_tokens or getattr(target, "max_tokens", None) or DEFAULT_MAX_TOKENS)
         own = getattr(target, "settings", None)
         # A declared version lets answers be kept between runs; the hash of one file could miss an edit elsewhere.
-        version = getattr(target, "version", None)
+        version = own_version(target)
         self.settings: Mapping[str, Any] = {
             "temperature": settings.temperature,
             "source": _source_hash(function),
-            **({"version": str(version)} if version else {}),
+            **({"version": version} if version else {}),
             **(dict(own) if isinstance(own, Mapping) else {}),
         }
+        # Not left to the name: an object of the user's own may bear any, and still be edited without a trace.
+        declared = getattr(target, "cacheable", None)
+        known = bool(version) or (bool(self.settings.get("version")) and not is_derived(target))
+        self.cacheable = known if declared is None else bool(declared)
         for attribute in _OPTIONAL:
             if hasattr(target, attribute):
                 setattr(self, attribute, getattr(target, attribute))
@@ -114,26 +125,34 @@ class _Callable:
             raise self._failed(error) from error
 
     def _failed(self, error: Exception) -> ModelError:
-        # Only the exception's kind is told: its text is the user's and may hold a key or a person's words.
-        where = ""
-        with contextlib.suppress(Exception):
-            frame = inspect.getinnerframes(error.__traceback__)[-1] if error.__traceback__ else None
-            where = f" at {Path(frame.filename).name}:{frame.lineno}" if frame else ""
-        return ModelError(f"{self.name}: your function raised {type(error).__name__}{where}; the case has no score.")
+        return ModelError(f"{self.name}: your function raised {raised(error)}. The case has no score.")
 
     def _checked(self, answer: Any, started: float) -> Reply:
         latency = time.perf_counter() - started
         if isinstance(answer, Reply):
-            text = answer.text
+            try:
+                reply = _plain(answer)
+            except ValueError as error:
+                raise ModelError(
+                    f"{self.name}: your function returned a Reply with {error}; the case has no score."
+                ) from None
         elif isinstance(answer, str):
-            text, answer = answer, Reply(answer, self.name, latency_s=latency)
+            reply = Reply(answer, self.name, latency_s=latency)
         else:
             raise ModelError(
                 f"{self.name}: your function returned {type(answer).__name__}, expected the text or a Reply."
             )
-        if not text.strip():
-            raise ModelError(f"{self.name}: your function returned an empty text; the case has no score.")
-        return cast("Reply", answer)
+        if is_blank(reply.text):
+            raise ModelError(
+                f"{self.name}: your function returned an empty text (no letter or digit); the case has no score."
+            )
+        # What a provider sent back to the user's code may hold a key, as an answer of a provider of ours may.
+        return replace(
+            reply,
+            text=blot(reply.text),
+            returned_model=blot(reply.returned_model),
+            notes=tuple(map(blot, reply.notes)),
+        )
 
 
 class _AsyncCallable(_Callable):
@@ -142,6 +161,43 @@ class _AsyncCallable(_Callable):
     async def reply(self, prompt: Prompt) -> Reply:
         started = time.perf_counter()
         return await self._awaited(self._call(prompt), started)
+
+
+def _plain(reply: Reply) -> Reply:
+    """`reply` with plain numbers. Raises ValueError for a field that no record could hold."""
+    for field in ("text", "returned_model"):
+        value = getattr(reply, field)
+        if not isinstance(value, str):
+            raise ValueError(f"{field} of type {type(value).__name__}, expected a text")
+    usage, notes = reply.usage, reply.notes
+    if not isinstance(usage, Usage):
+        raise ValueError(f"usage of type {type(usage).__name__}, expected a Usage")
+    if not isinstance(notes, (tuple, list)) or not all(isinstance(n, str) for n in notes):
+        raise ValueError("notes that are no tuple of texts")
+    return replace(
+        reply,
+        returned_model=reply.returned_model.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        usage=Usage(
+            _count("usage.input_tokens", usage.input_tokens),
+            _count("usage.output_tokens", usage.output_tokens),
+            None if usage.cost_usd is None else _number("usage.cost_usd", usage.cost_usd),
+        ),
+        latency_s=_number("latency_s", reply.latency_s),
+        attempts=_count("attempts", reply.attempts),
+        notes=tuple(notes),
+    )
+
+
+def _count(field: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
+        raise ValueError(f"{field} = {value!r:.100}, expected a whole number of 0 or more")
+    return int(value)
+
+
+def _number(field: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value) or value < 0:
+        raise ValueError(f"{field} = {value!r:.100}, expected a finite number of 0 or more")
+    return float(value)
 
 
 def _accepted(function: Callable[..., Any]) -> tuple[str, ...]:

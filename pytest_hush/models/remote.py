@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
+from urllib.parse import unquote, urlsplit
 
 from pytest_hush.errors import MissingExtraError, UsageError
 from pytest_hush.model import Prompt, Reply, Usage
 from pytest_hush.models import faults, prices
 from pytest_hush.models.settings import DEFAULT_MAX_TOKENS, ModelSettings, shown_url
+from pytest_hush.secrets import blot, register
+from pytest_hush.text import is_blank
 
 _NOT_TAKEN = re.compile(r"support|deprecat|permitted|allowed|unknown|unrecogni|unexpected|invalid|not accept|cannot be")
 _TOO_LONG = re.compile(r"context|too large|too long|exceed|at most")
+
+_HEADER_VARIABLES = ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS")
+_LONGEST_ID = 200
+_MOST_TOKENS = 10**9
 
 NO_KEY = "no-key"
 """Sent to servers that want no key: the SDK insists on one."""
@@ -46,6 +52,9 @@ class RemoteModel(ABC):
         settings: ModelSettings,
         price_ref: tuple[str, str] | None,
     ) -> None:
+        password = urlsplit(base_url).password or ""
+        for secret in (key, password, unquote(password), *_header_keys()):
+            register(secret)
         self.name = name
         self.max_tokens = settings.max_tokens or DEFAULT_MAX_TOKENS
         self.price_ref = price_ref
@@ -139,13 +148,10 @@ class RemoteModel(ABC):
         return faults.from_connection(self._target, error, answered=self._answered, attempts=attempts)
 
     def _answer(self, text: str, started: float, attempts: int) -> Reply:
-        try:
-            body: Any = json.loads(text)
-        except ValueError:
-            body = None
+        body = faults.read_json(text)
         fault = body.get("error") if isinstance(body, dict) else None
         code = fault.get("code") if isinstance(fault, dict) else None
-        if isinstance(code, int) and code >= 400:
+        if isinstance(code, int) and 400 <= code <= 999:
             # Some gateways wrap the error of the provider behind them in a 200.
             raise faults.from_status(self._target, code, text, {}, attempts=attempts)
         reply = self._read(body, started, attempts) if isinstance(body, dict) else None
@@ -159,25 +165,36 @@ class RemoteModel(ABC):
     def _made(
         self, text: str, reason: str, returned: object, counts: tuple[object, object], started: float, attempts: int
     ) -> Reply:
-        """A reply with its price and notes. Raises `RefusedCallError` for an empty text, whatever the reason."""
-        if not text.strip():
+        """A reply with its price and notes, and without any known secret that the server sent back.
+
+        Raises `RefusedCallError` for a text without a letter or digit, whatever the reason.
+        """
+        if is_blank(text):
             self._answered = True
             raise faults.empty_text(self._target, reason, attempts=attempts)
-        usage = Usage(*(c if isinstance(c, int) else 0 for c in counts))
+        usage = Usage(*map(count_of, counts))
         cost = prices.price(self, usage)
         notes = list(self._dropped.values())
         if reason in ("length", "max_tokens"):
             notes.append("cut at max_tokens")
         if text.lstrip().startswith("<think>"):
             notes.append("the text begins with the model's thinking: the server does not keep it apart")
+        clean = blot(text)
+        if clean != text:
+            notes.append("the server sent a secret back: it was taken out of the reply")
         return Reply(
-            text=text,
-            returned_model=str(returned or ""),
+            text=clean,
+            returned_model=self._target.shown(returned)[:_LONGEST_ID] if isinstance(returned, str) else "",
             usage=Usage(usage.input_tokens, usage.output_tokens, cost if usage.input_tokens else None),
             latency_s=time.perf_counter() - started,
             attempts=attempts,
-            notes=tuple(notes),
+            notes=tuple(map(blot, notes)),
         )
+
+
+def count_of(value: object) -> int:
+    """A number of tokens as a server gives it; 0 for what cannot be one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_TOKENS else 0
 
 
 def _without(request: Mapping[str, Any], dropped: Mapping[str, str]) -> dict[str, Any]:
@@ -195,6 +212,13 @@ def key_from(variable: str, what: str) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(f"{what}: the value of {variable} cannot be a key (it has blanks or characters beyond ASCII).")
     return key
+
+
+def _header_keys() -> list[str]:
+    """The credentials among the headers that the environment makes the SDKs send."""
+    lines = [x for v in _HEADER_VARIABLES for x in os.environ.get(v, "").splitlines()]
+    pairs = [(name.strip().lower(), value.split()) for name, _, value in (line.partition(":") for line in lines)]
+    return [value[-1] for name, value in pairs if value and re.search("auth|key|token|secret", name)]
 
 
 def require_sdk(module: str) -> None:

@@ -19,7 +19,7 @@ from pytest_hush.plugin.fixtures import (
     hush_record,
     hush_score,
 )
-from pytest_hush.plugin.options import add_options, model_given
+from pytest_hush.plugin.options import add_options, given_options, model_given
 
 __all__ = [
     "hush_assistant",
@@ -53,6 +53,11 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     explicit = getattr(config.option, "hush_explicit", False)
     if not explicit and not model_given(config):
+        if alone := given_options(config):
+            raise pytest.UsageError(
+                f"{', '.join(alone)}: no generator is named, so nothing would be measured. Give --hush-model, for "
+                f"example --hush-model=openai/gpt-4o, or --hush-model=parrot to learn without a key."
+            )
         config.pluginmanager.register(Unnamed(), "hush-unnamed")
         return
     from pytest_hush.plugin import builtin

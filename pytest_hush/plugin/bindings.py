@@ -18,16 +18,15 @@ FIXTURES = ("hush_model", "hush_memory", "hush_judge", "hush_assistant")
 OWN_MODULE = "pytest_hush.plugin.fixtures"
 
 
-def override_key(item: pytest.Item) -> tuple[int, ...]:
-    """Identifies the overriding fixtures that `item` sees; () when it sees only the defaults.
+def overrides(item: pytest.Item) -> dict[str, int]:
+    """The overriding fixtures that `item` sees, by name, with an identity each; {} when it sees the defaults.
 
-    Items with one key share one binding, so look-ahead may start their cases as soon as one of them has
-    resolved it. Raises `UsageError` for an override that is not session-scoped: its value could change
-    between items whose cases are already running.
+    Raises `UsageError` for an override that is not session-scoped: its value could change between items whose
+    cases are already running.
     """
     info = getattr(item, "_fixtureinfo", None)
     definitions: Mapping[str, Any] = getattr(info, "name2fixturedefs", {})
-    key: list[int] = []
+    found: dict[str, int] = {}
     for name in FIXTURES:
         chain = definitions.get(name)
         if not chain or chain[-1].func.__module__ == OWN_MODULE:
@@ -37,14 +36,31 @@ def override_key(item: pytest.Item) -> tuple[int, ...]:
                 f"{item.nodeid}: the fixture {name} has scope {chain[-1].scope!r}; write "
                 f'@pytest.fixture(scope="session"), since cases run ahead of their tests.'
             )
-        key.append(id(chain[-1]))
-    return tuple(key)
+        found[name] = id(chain[-1])
+    return found
+
+
+def check_overrides(setup: Setup, found: Mapping[str, int]) -> None:
+    """Raise `UsageError` when ``custom`` or ``assistant`` needs a fixture that is not among `found`."""
+    closed = "hush_assistant" in found
+    wanted = [
+        ("--hush-model", "hush_model", CUSTOM, None in setup.models.values() and not closed),
+        ("--hush-memory", "hush_memory", CUSTOM, None in setup.memories.values()),
+        ("--hush-judge", "hush_judge", CUSTOM, setup.judge is None),
+        ("--hush-memory", "hush_assistant", "assistant", "assistant" in setup.memories),
+    ]
+    for option, fixture, name, needed in wanted:
+        if needed and fixture not in found:
+            raise UsageError(
+                f"{option}={name} takes its object from the fixture {fixture}, which no conftest.py or test "
+                f'module overrides. Define it there with @pytest.fixture(scope="session").'
+            )
 
 
 def make_binding(setup: Setup, model: Any, memory: Any, judge: Any, assistant: Any) -> Binding:
     """The binding of `setup` with the fixtures' values (None: not overridden) put in place.
 
-    Raises `UsageError` when a value does not say what it replaces, or ``custom`` stays empty.
+    Raises `UsageError` when a value does not say what it replaces. `check_overrides` has seen to ``custom``.
     """
     from pytest_hush.run import Binding
 
@@ -66,22 +82,6 @@ def make_binding(setup: Setup, model: Any, memory: Any, judge: Any, assistant: A
         chosen = wrap_judge(judge)
     if assistant is not None:
         models = {name: value or _Closed() for name, value in models.items()}
-    for option, fixture, found in (
-        ("--hush-model", "hush_model", models),
-        ("--hush-memory", "hush_memory", memories),
-        ("--hush-judge", "hush_judge", {CUSTOM: chosen}),
-    ):
-        empty = [name for name, value in found.items() if value is None]
-        if empty:
-            raise UsageError(
-                f"{option}={empty[0]} takes its object from the fixture {fixture}, which no conftest.py or test "
-                f'module overrides. Define it there with @pytest.fixture(scope="session").'
-            )
-    if "assistant" in memories and assistant is None:
-        raise UsageError(
-            "--hush-memory=assistant measures a closed assistant, which comes from the fixture hush_assistant: "
-            'define it in conftest.py with @pytest.fixture(scope="session").'
-        )
     assert chosen is not None
     return Binding(
         models={n: m for n, m in models.items() if m is not None},

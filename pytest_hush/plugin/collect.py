@@ -8,6 +8,8 @@ in silence.
 from __future__ import annotations
 
 import ast
+import fnmatch
+import os
 import types
 from collections.abc import Generator
 from pathlib import Path
@@ -32,11 +34,11 @@ def lift_arguments(config: pytest.Config) -> None:
     option.hush_select, option.hush_builtin_only, option.hush_paths, option.hush_suite = [], False, False, False
     worker = getattr(config, "workerinput", None)
     if worker is not None:
-        # A worker's arguments are what the controller had left of its own: what was lifted comes beside them.
+        # xdist starts a worker with the command line as it was typed: what became of it here comes beside it.
         for name, value in worker.get("hush_arguments", {}).items():
             setattr(option, name, value)
-        if option.hush_builtin_only:
-            config.args[:] = []  # else it falls back to testpaths
+        if "hush_args" in worker:
+            config.args[:] = worker["hush_args"]
         return
     given = config.args_source is pytest.Config.ArgsSource.ARGS
     if given:
@@ -50,6 +52,31 @@ def lift_arguments(config: pytest.Config) -> None:
         option.hush_paths = bool(config.args)
     # Paths without `hush` name the user's own tests; nothing at all means the built-in suite.
     option.hush_suite = option.hush_suite or (option.hush_explicit and not option.hush_paths)
+    if option.hush_explicit and not given:
+        # Only files that ask for cases are collected: the rest of the project is not even imported.
+        config.args[:] = [str(p) for p in asking_files(config)]
+        option.hush_builtin_only = not config.args
+
+
+def asking_files(config: pytest.Config) -> list[Path]:
+    """The user's test files, below what pytest would collect, that ask for cases."""
+    patterns: list[str] = config.getini("python_files")
+    skipped: list[str] = config.getini("norecursedirs")
+    found: list[Path] = []
+    for argument in config.args:
+        start = config.invocation_params.dir / argument.partition("::")[0]
+        if start.is_file():
+            found += [start] if asks_for_cases(start) else []
+            continue
+        for folder, folders, files in os.walk(start):
+            folders[:] = sorted(
+                f
+                for f in folders
+                if not any(fnmatch.fnmatch(f, p) for p in skipped) and not Path(folder, f, "pyvenv.cfg").exists()
+            )
+            paths = (Path(folder, f) for f in sorted(files) if any(fnmatch.fnmatch(f, p) for p in patterns))
+            found += [p for p in paths if asks_for_cases(p)]
+    return found
 
 
 def lifted_arguments(config: pytest.Config) -> dict[str, object]:
@@ -93,12 +120,6 @@ class Collector:
         self.config = config
         self.option = config.option
 
-    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """With ``--hush-model`` and no path, leave out the user's files that ask for no case."""
-        if not self.option.hush_explicit or self.option.hush_paths or collection_path.suffix != ".py":
-            return None
-        return None if asks_for_cases(collection_path) or collection_path.name == "conftest.py" else True
-
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
         self, collector: pytest.Collector
@@ -140,6 +161,11 @@ class Collector:
                 module = self.module(session)
                 own = [i for i in session.genitems(module) if i.nodeid.startswith(f"{ROOT}::test_positive_control")]
                 items[:] = [*own, *users]
+            elif self.option.hush_explicit and not self.config.option.collectonly:
+                raise pytest.UsageError(
+                    "--hush-model is given, but no test under these paths asks for hush_case, hush_record or "
+                    "hush_score. Add `hush` to the paths for the built-in suite, or leave the paths out."
+                )
             return
         if self.option.hush_select:
             keep = tuple(self.option.hush_select)

@@ -38,9 +38,10 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
             today=datetime.datetime.now(tz=datetime.UTC).date(),
         )
     failed = ""
-    if verdicts and all_skipped(verdicts) and not setup.options.allow_no_verdict and setup.plan.shard is None:
+    blocking = [v for v in verdicts if v.severity == "block"] or verdicts
+    if blocking and all_skipped(blocking) and not setup.options.allow_no_verdict and setup.plan.shard is None:
         failed = (
-            f"No gate was judged: {verdicts[0].reason or verdicts[0].sentence} "
+            f"No gate that blocks was judged: {blocking[0].reason or blocking[0].sentence} "
             f"Run the whole plan, or pass --hush-allow-no-verdict when no verdict is what you want."
         )
     summary = summarise(
@@ -55,8 +56,11 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
         run_folder=str(folder.path),
         notes=run_notes(session, records),
     )
+    if failed:
+        summary = replace(summary, status="skipped", reason=failed)
     # Written now, and once more when the session's exit code is known: a crash in between loses nothing.
-    return write(session, summary, 1 if failed or stopped or exit_blocked(verdicts) else 0), failed
+    summary = write(session, summary, 1 if failed or stopped or exit_blocked(verdicts) else 0)
+    return summary, failed or session.unwritten
 
 
 def write(session: HushSession, summary: Summary, exit_code: int) -> Summary:
@@ -67,7 +71,11 @@ def write(session: HushSession, summary: Summary, exit_code: int) -> Summary:
     if exit_code and summary.status == "passed":
         summary = replace(summary, status="error", reason="Every gate passed, but the session failed: see its tests.")
     data = result(summary, exit_code=exit_code, plugin_version=__version__)
-    write_result(session.folder.path / RESULT, data)
+    try:
+        write_result(session.folder.path / RESULT, data)
+    except OSError as error:
+        where = session.folder.path / RESULT
+        session.unwritten = f"{where} cannot be written: {error.strerror or error}. Free the place, and resume."
     return summary
 
 
@@ -75,14 +83,14 @@ def closing_lines(session: HushSession, summary: Summary | None, *, width: int) 
     """What the terminal's last section says; without a summary, what was kept and how to go on."""
     folder = session.folder
     assert folder is not None
-    lines = list(session.messages)
+    lines = [*session.messages, *([session.unwritten] if session.unwritten else [])]
     if summary is None:
         kept = len(session.records())
         total = len(session.setup.plan.cases)
         lines.append(f"No verdict: the run was interrupted. {kept} of {total} records are kept.")
         lines.append(f"Finish it with the same options and --hush-resume --hush-out={folder.path}")
         return lines
-    if summary.status == "error":
+    if summary.status in ("error", "skipped") and summary.reason:
         lines.append(summary.reason)
     elif summary.reason:
         lines.append(f"No verdict: the run stopped early: {summary.reason}")
@@ -94,6 +102,8 @@ def closing_lines(session: HushSession, summary: Summary | None, *, width: int) 
 
     lines += render(summary, width=width)
     lines.append(f"records and result: {folder.path}")
+    if any(r.measured and (r.judgements[0].v or 0) > 0 for r in session.records() if r.judgements):
+        lines.append(f"the worst cases, with what memory showed and what was said: hush show {folder.path}")
     return lines
 
 
@@ -108,8 +118,8 @@ def run_notes(session: HushSession, records: Sequence[Record]) -> list[str]:
     if missing:
         parts = ", ".join(f"{n} {status}" for status, n in sorted(missing.items()))
         lines.append(f"Not measured: {parts} of {len(planned)} cases. Silence that was not measured is never a pass.")
-    if calls := session.calls_line():
-        lines.append(calls)
+    calls, hits = session.calls()
+    lines.append(f"{calls} calls, {hits} answers from the cache")
     if session.options.explain_misses:
         told = [line for engine in session.engines.values() for line in engine.misses()]
         lines += [f"cache miss: {line}" for line in told] or ["cache misses: none"]

@@ -11,10 +11,11 @@ from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
     from pytest_hush.model import Record
+    from pytest_hush.plugin.options import Options
     from pytest_hush.plugin.session import HushSession
     from pytest_hush.plugin.setup import Setup
     from pytest_hush.run import Binding, Engine
-    from pytest_hush.store import RecordLog, RunFolder
+    from pytest_hush.store import Cache, RecordLog, RunFolder
 
 BUDGET = "budget.sqlite"
 
@@ -39,43 +40,62 @@ def open_run_folder(session: HushSession) -> RunFolder:
             f"leave --hush-resume out."
         )
     try:
-        return RunFolder.resume(path, manifest)
+        folder = RunFolder.resume(path, manifest)
+        taken = sum(r.subject.get("reusable") is False and r.measured for r in folder.records())
     except StoreError as error:
         raise UsageError(f"--hush-resume: {error}") from None
+    if taken:
+        # Asking again would cost what a resume is there to save; that the code stayed the same only its owner knows.
+        session.messages += (
+            f"{taken} records of the interrupted run are of your own code, which declares no `version`: they are taken "
+            f"as they are. If you edited that code meanwhile, start a fresh run.",
+        )
+    return folder
+
+
+def open_cache(options: Options) -> Cache | None:
+    """The response cache, None where it is off. Raises `StoreError` for a place that cannot hold one."""
+    from pytest_hush.store import Cache
+
+    if options.cache is None:
+        return None
+    try:
+        options.cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"--hush-cache={options.cache}: its folder cannot be made: {error.strerror}.") from error
+    return Cache(options.cache)
 
 
 def run_manifest(setup: Setup) -> dict[str, Any]:
     """What a resumed run must share with the one it finishes, and what a reader wants to know of it."""
-    plan = setup.plan
-    subject: dict[str, Any] = {name: settings_of(model) for name, model in setup.models.items()}
-    subject["plugin_version"] = __version__
-    subject |= {f"memory {name}": settings_of(memory) for name, memory in setup.memories.items()}
-    judge = setup.judge
+    from pytest_hush.run.provenance import generator_settings, settings
+
+    plan, judge = setup.plan, setup.judge
+    subject: dict[str, Any] = {"plugin_version": __version__}
+    for name, model in setup.models.items():
+        subject[f"model {name}"] = generator_settings(model)
+    for name, memory in setup.memories.items():
+        subject[f"memory {name}"] = {"version": str(getattr(memory, "version", "") or ""), **settings(memory)}
     return {
         "plan_hash": plan.hash,
+        "plan": {
+            "pack": plan.pack.name,
+            "models": ", ".join(plan.models),
+            "conditions": ", ".join(c.name for c in plan.conditions),
+            "sample": plan.sample,
+            "seed": plan.seed,
+            "repeats": plan.repeats,
+        },
         "instrument": {
             "pack": f"{plan.pack.name}@{plan.pack.version}+{plan.pack.hash[:12]}",
-            "judge": settings_of(judge) | {"rubric": getattr(judge, "rubric", "")},
+            "judge": str(getattr(judge, "name", "") or "custom"),
+            "judge_version": str(getattr(judge, "version", "") or ""),
+            "rubric": str(getattr(judge, "rubric", "") or ""),
         },
         "subject": subject,
-        "models": list(plan.models),
-        "conditions": [c.name for c in plan.conditions],
-        "sample": plan.sample,
-        "seed": plan.seed,
-        "repeats": plan.repeats,
         "thresholds": f"{setup.thresholds.name}@{setup.thresholds.version}+{setup.thresholds.hash[:12]}",
         "mode": setup.options.mode,
-    }
-
-
-def settings_of(thing: object) -> dict[str, Any]:
-    """Name, version and settings of a model, memory or judge; None (``custom``) has none before tests start."""
-    from pytest_hush.run.provenance import settings
-
-    return {
-        "name": str(getattr(thing, "name", "") or ""),
-        "version": str(getattr(thing, "version", "") or ""),
-        "settings": settings(thing),
+        "private": plan.pack.private,
     }
 
 
@@ -89,14 +109,10 @@ def ready_records(session: HushSession) -> Mapping[str, Record]:
 def make_engine(session: HushSession, binding: Binding, log: RecordLog, ready: Mapping[str, Record]) -> Engine:
     """The engine for one binding: this process's share of the limit, the shared cache and budget."""
     from pytest_hush.run import Engine, Pipeline, RetryPolicy, RunOptions
-    from pytest_hush.store import Budget, Cache
+    from pytest_hush.store import Budget
 
     options, setup = session.options, session.setup
     assert session.folder is not None
-    cache = None
-    if options.cache is not None:
-        options.cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        cache = Cache(options.cache)
     budget = None if options.max_cost is None else Budget(session.folder.path / BUDGET, options.max_cost)
     pipeline = Pipeline(
         binding,
@@ -108,7 +124,7 @@ def make_engine(session: HushSession, binding: Binding, log: RecordLog, ready: M
             policy=RetryPolicy(deadline_s=options.deadline),
             explain_misses=options.explain_misses,
         ),
-        cache=cache,
+        cache=session.cache,
         budget=budget,
     )
     hook = session.config.hook

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_hush.errors import HushError
 from pytest_hush.plugin.collect import ROOT
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class GateKeeper:
     def __init__(self, session: HushSession) -> None:
         self.session = session
         self.summary: Summary | None = None
+        self.unjudged = ""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -39,11 +41,13 @@ class GateKeeper:
             config.pluginmanager.register(Progress(self.session, reporter), "hush-progress")
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """The folder comes when a case was really collected; under xdist, when the workers are set up."""
+    def pytest_collection_finish(self) -> None:
+        """The folder comes after collection; under xdist, when the workers are set up.
+
+        Also when every case was deselected: a run that measures nothing must say so, and fail.
+        """
         state = self.session
-        owner = state.worker is None and not state.controller and not session.config.option.collectonly
-        if owner and state.active and state.selected:
+        if state.worker is None and not state.controller and state.active and not state.dry:
             state.open_folder()
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -52,29 +56,34 @@ class GateKeeper:
         try:
             outcome = yield
         except (session.Failed, session.Interrupted) as stop:
-            if self._judges(session):
+            if self._judges:
                 self._conclude(session, stopped=str(stop) or "the session was stopped")
             raise
         except BaseException:
             state.interrupted = True
             raise
-        if session.config.option.collectonly:
+        if state.dry:
             return outcome
         state.drain()
-        if state.worker is None and self._judges(session):
+        if state.worker is None and self._judges:
             self._conclude(session)
         return outcome
 
-    def _judges(self, session: pytest.Session) -> bool:
+    @property
+    def _judges(self) -> bool:
         state = self.session
-        return (
-            state.worker is None and state.active and state.folder is not None and not session.config.option.collectonly
-        )
+        return state.worker is None and state.active and state.folder is not None and not state.dry
 
     def _conclude(self, session: pytest.Session, *, stopped: str = "") -> None:
         from pytest_hush.plugin.conclude import conclude
 
-        self.summary, failed = conclude(self.session, stopped=stopped)
+        try:
+            self.summary, failed = conclude(self.session, stopped=stopped)
+        except HushError as error:
+            # The records cannot be read (another run took the folder, a foreign schema): no verdict, said as such.
+            self.unjudged = str(error)
+            emit_no_verdict(session, self.unjudged)
+            return
         if stopped:
             return
         self.session.config.hook.pytest_hush_verdicts(
@@ -87,6 +96,7 @@ class GateKeeper:
 
     def pytest_keyboard_interrupt(self) -> None:
         self.session.interrupted = True
+        self.session.close()  # before the closing section counts what is kept
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
@@ -103,6 +113,9 @@ class GateKeeper:
         from pytest_hush.plugin.conclude import closing_lines
 
         terminalreporter.section("hush", sep="=")
+        if self.unjudged:
+            terminalreporter.write_line(f"No verdict: {self.unjudged}")
+            return
         for line in closing_lines(state, self.summary, width=terminalreporter._tw.fullwidth):
             terminalreporter.write_line(line)
 
@@ -135,6 +148,7 @@ def _reports(
     session: pytest.Session, name: str, outcome: str, text: str, properties: Sequence[tuple[str, str]]
 ) -> None:
     nodeid, location, hook = f"{ROOT}::{name}", (ROOT, None, name), session.config.hook
+    session.testscollected += 1
     hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
     for when in PHASES:
         here = outcome if when == "call" else "passed"
@@ -156,4 +170,3 @@ def _reports(
             report.wasxfail = f"this gate warns: {text}"
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
-    session.testscollected += 1

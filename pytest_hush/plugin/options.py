@@ -129,7 +129,7 @@ def add_options(parser: pytest.Parser) -> None:
             parser.addini(dest, f"default of {flag}", type="string", default="")
     parser.addini(
         "hush_endpoints",
-        "OpenAI-compatible servers for --hush-model=NAME/MODEL, one a line: NAME = URL [VARIABLE of the key]",
+        "OpenAI-compatible servers for --hush-model=NAME/MODEL, one a line: NAME = URL [VARIABLE of the key] [JSON]",
         type="linelist",
         default=[],
     )
@@ -180,6 +180,11 @@ class Options:
 def model_given(config: pytest.Config) -> bool:
     """True when a generator is named on the command line or in the ini file."""
     return bool(config.getoption("hush_model") or config.getini("hush_model"))
+
+
+def given_options(config: pytest.Config) -> list[str]:
+    """The hush options that stand on the command line."""
+    return [f"--hush-{o.name}" for o in OPTIONS if config.getoption(_dest(o)) is not None]
 
 
 def read_options(config: pytest.Config) -> Options:

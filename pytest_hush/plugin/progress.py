@@ -62,8 +62,9 @@ class Progress:
 
     def _line(self) -> str:
         total = len(self.session.selected or ())
-        parts = [f"hush {self.done}/{total} cases"]
         snapshots = [engine.progress() for engine in self.session.engines.values()]
+        # Cases run ahead of their tests: what is done is what has a record, not what pytest has reached.
+        parts = [f"hush {max(self.done, sum(s.done for s in snapshots))}/{total} cases"]
         if snapshots:
             parts.append(f"{sum(s.total - s.done for s in snapshots)} in flight")
             parts.append(f"{sum(s.calls for s in snapshots)} calls")

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_hush.errors import HushError, UsageError
 from pytest_hush.plan import Identity, identity
-from pytest_hush.plugin.bindings import make_binding, override_key
+from pytest_hush.plugin.bindings import check_overrides, make_binding, overrides
 from pytest_hush.plugin.collect import case_of
 from pytest_hush.plugin.options import Options
 from pytest_hush.plugin.setup import Setup, prepare
@@ -23,10 +23,12 @@ from pytest_hush.plugin.setup import Setup, prepare
 if TYPE_CHECKING:
     from pytest_hush.model import Case, Record
     from pytest_hush.run import Engine
-    from pytest_hush.store import RecordLog, RunFolder
+    from pytest_hush.store import Cache, RecordLog, RunFolder
 
 BUDGET_REFUSAL = "--hush-max-cost="
 """How the message of a `BudgetError` starts: the run stops there, and can be resumed."""
+HOPELESS = 20
+"""Stop after so many equal failures in a row: what follows would cost time and money, and fail alike."""
 AHEAD = 4
 """Look-ahead in multiples of the in-flight limit: at 1x one slow head stalls the whole window."""
 
@@ -38,16 +40,21 @@ class HushSession:
         self.config = config
         self.options = options
         self.worker: dict[str, Any] | None = getattr(config, "workerinput", None)
-        self.controller = self.worker is None and bool(
-            config.getoption("numprocesses", 0) or config.getoption("tx", None)
-        )
+        # The same test as xdist's own: -n sets both, --tx alone distributes nothing.
+        distributes = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
+        self.controller = self.worker is None and distributes
+        option = config.option
+        self.dry = any(getattr(option, name, False) for name in ("collectonly", "setupplan", "setuponly"))
         self.active = False
         self.folder: RunFolder | None = None
+        self.cache: Cache | None = None
         self.selected: frozenset[Identity] | None = None
         self.interrupted = False
         self.engines: dict[tuple[int, ...], Engine] = {}
         self.fatal = ""
         self.messages: tuple[str, ...] = ()
+        self.worker_calls = (0, 0)
+        self.unwritten = ""
         self._setup: Setup | None = None
         self._log: RecordLog | None = None
         self._ready: Mapping[str, Record] = {}
@@ -55,6 +62,7 @@ class HushSession:
         self._position: dict[pytest.Item, int] = {}
         self._queue: Any = None
         self._cursor = 0
+        self._failures: list[str] = []
         self._keys: dict[pytest.Item, tuple[int, ...]] = {}
 
     # ---- setup -----------------------------------------------------------------------------------
@@ -76,10 +84,11 @@ class HushSession:
 
     def open_folder(self) -> None:
         """Create or resume the run folder, in the process that owns the exit code."""
-        from pytest_hush.plugin.folder import open_run_folder
+        from pytest_hush.plugin.folder import open_cache, open_run_folder
 
         if self.folder is None:
             try:
+                self.cache = open_cache(self.options)
                 self.folder = open_run_folder(self)
             except HushError as error:
                 raise pytest.UsageError(str(error)) from None
@@ -88,32 +97,43 @@ class HushSession:
 
     def measure(self, item: pytest.Item, case: Case, *fixtures: Any) -> Record:
         """The record of `case`, waited for; `fixtures` are the values of the four overridable ones."""
+        if self.fatal:
+            item.session.shouldfail = self.fatal
+            pytest.fail(self.fatal, pytrace=False)
         key = self._key(item)
         if key not in self.engines:
-            try:
-                self._start_engine(key, *fixtures)
-            except UsageError as error:
-                pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
-                self._cursor = 0  # what was passed over while the binding was unknown starts now
+            self._start(key, *fixtures)
+            self._cursor = 0  # what was passed over while the binding was unknown starts now
             self._submit(self._upcoming(item, None))
         engine = self.engines[key]
         engine.submit(case)
         progress = self.config.pluginmanager.get_plugin("hush-progress")
         record: Record = engine.result(case, on_wait=getattr(progress, "refresh", None))
+        self._failures = [] if record.status not in ("error", "unscored") else [*self._failures, record.error]
         stop = engine.fatal or (record.error if record.error.startswith(BUDGET_REFUSAL) else "")
+        if len(self._failures) >= HOPELESS and len(set(self._failures)) == 1:
+            stop = stop or f"{HOPELESS} cases in a row failed alike: {self._failures[0]}"
         if stop and not self.fatal:
             # Nothing that follows can be measured: one clear message beats hundreds of equal failures.
             self.fatal = stop
             item.session.shouldfail = stop
         return record
 
+    def _start(self, key: tuple[int, ...], *fixtures: Any) -> None:
+        try:
+            self._start_engine(key, *fixtures)
+        except HushError as error:
+            pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+
     def _start_engine(self, key: tuple[int, ...], *fixtures: Any) -> None:
         from pytest_hush.plugin.folder import make_engine, ready_records
 
         if self.folder is None:
+            from pytest_hush.plugin.folder import open_cache
             from pytest_hush.store import RunFolder
 
             assert self.worker is not None
+            self.cache = open_cache(self.options)
             self.folder = RunFolder.open(Path(self.worker["hush_folder"]))
         if self._log is None:
             self._log = self.folder.log(self.worker["workerid"] if self.worker else "main")
@@ -137,22 +157,25 @@ class HushSession:
 
         return planned_records(self)
 
-    def calls_line(self) -> str:
-        """Calls and cache hits of this process, '' where it measured nothing (an xdist controller)."""
+    def calls(self) -> tuple[int, int]:
+        """Calls made and answers taken from the cache, by this process or, on a controller, by its workers."""
         snapshots = [engine.progress() for engine in self.engines.values()]
-        if not snapshots:
-            return ""
-        calls, hits = sum(s.calls for s in snapshots), sum(s.cache_hits for s in snapshots)
-        return f"{calls} calls, {hits} answers from the cache"
+        calls, hits = self.worker_calls
+        return calls + sum(s.calls for s in snapshots), hits + sum(s.cache_hits for s in snapshots)
+
+    def pytest_sessionfinish(self) -> None:
+        if self.worker is not None:
+            self.config.workeroutput["hush"] = list(self.calls())  # type: ignore[attr-defined]
 
     # ---- look-ahead ------------------------------------------------------------------------------
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._items = session.items
         self._position = {item: n for n, item in enumerate(session.items)}
-        cases = [case for case in map(case_of, session.items) if case is not None]
-        if cases and not self.controller:
-            self.selected = frozenset(identity(case) for case in cases)
+        measured = [item for item in session.items if case_of(item) is not None]
+        if not self.controller:
+            self.selected = frozenset(identity(case) for case in map(case_of, measured) if case is not None)
+            self._check(measured)
         if self.worker is not None:
             from pytest_hush.plugin.xdist import worker_queue
 
@@ -160,22 +183,29 @@ class HushSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        if case_of(item) is not None and not self.fatal:
+        if case_of(item) is not None and not self.fatal and not self.dry:
             key = self._key(item)
             if not key and key not in self.engines:
-                try:
-                    self._start_engine(key, None, None, None, None)
-                except UsageError as error:
-                    pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+                self._start(key, None, None, None, None)
             self._submit(self._upcoming(item, nextitem))
 
-    def _key(self, item: pytest.Item) -> tuple[int, ...]:
-        if item not in self._keys:
-            try:
-                self._keys[item] = override_key(item)
-            except UsageError as error:
+    def _check(self, items: Iterable[pytest.Item]) -> None:
+        """Refuse overrides that cannot work, before anything is measured."""
+        checked: set[tuple[int, ...]] = set()
+        try:
+            for item in items:
+                found = overrides(item)
+                key = self._keys[item] = tuple(found.values())
+                if key not in checked:
+                    check_overrides(self.setup, found)
+                    checked.add(key)
+        except UsageError as error:
+            if self.worker is None:
                 raise pytest.UsageError(str(error)) from None
-        return self._keys[item]
+            self.fatal = str(error)  # a worker cannot end the session with a usage error: its first test does
+
+    def _key(self, item: pytest.Item) -> tuple[int, ...]:
+        return self._keys.get(item, ())
 
     def _submit(self, items: Iterable[pytest.Item]) -> None:
         for item in items:

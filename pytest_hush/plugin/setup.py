@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_hush.errors import UsageError
+from pytest_hush.errors import HushError, UsageError
+from pytest_hush.loading import in_one_line
 from pytest_hush.model import DEMONSTRATION_MODELS, Condition, Pack
 from pytest_hush.plan import Plan, build_plan, parse_conditions, parse_shard
 
@@ -47,19 +48,29 @@ def prepare(hook: Any, options: Options) -> Setup:
             "No generator: give --hush-model, for example --hush-model=openai/gpt-4o, or --hush-model=parrot to learn "
             "without a key."
         )
-    pack: Pack | None = hook.pytest_hush_pack(spec=options.pack, options=options)
-    if pack is None:
+    pack = _ask(hook, "pytest_hush_pack", spec=options.pack, options=options)
+    if not isinstance(pack, Pack):
         raise UsageError(f"--hush-pack={options.pack!r}: no such pack.")
+    from pytest_hush.judges.python_callable import wrap_judge
+    from pytest_hush.memories import wrap_memory
+    from pytest_hush.models import wrap_model
+
     models: dict[str, Model | None] = {}
     for spec in options.model:
         if spec == CUSTOM:
             models[spec] = None
             continue
-        model: Model | None = hook.pytest_hush_model(spec=spec, options=options)
-        if model is None:
+        given = _ask(hook, "pytest_hush_model", spec=spec, options=options)
+        if given is None:
             raise UsageError(f"--hush-model={spec!r}: no provider answers to that name.")
-        name = str(getattr(model, "name", "") or spec)
-        models[name] = model
+        model = wrap_model(given, name=str(getattr(given, "name", "") or spec))
+        models[str(getattr(model, "name", "") or spec)] = model
+    for name, found in models.items():
+        if options.mode == "release" and (is_demonstration(name) or getattr(found, "demonstration", False)):
+            raise UsageError(
+                f"--hush-mode=release refuses --hush-model={name}: a demonstration model can never carry a release. "
+                f"Leave the mode out to try things, or name the model that you ship."
+            )
     known = {name: model for name, model in models.items() if model is not None}
     conditions = parse_conditions(options.memory)
     memories: dict[str, Memory | None] = {}
@@ -67,16 +78,17 @@ def prepare(hook: Any, options: Options) -> Setup:
         if condition.name == CUSTOM:
             memories[condition.name] = None
             continue
-        memory: Memory | None = hook.pytest_hush_memory(condition=condition, pack=pack, models=known, options=options)
-        if memory is None:
+        given = _ask(hook, "pytest_hush_memory", condition=condition, pack=pack, models=known, options=options)
+        if given is None:
             raise UsageError(f"--hush-memory={condition.name!r}: no memory condition of that name.")
-        memories[condition.name] = memory
+        memories[condition.name] = wrap_memory(given, name=condition.name)
     judge: Judge | None = None
     judge_spec = options.judge or default_judge(tuple(models))
     if judge_spec != CUSTOM:
-        judge = hook.pytest_hush_judge(spec=judge_spec, options=options)
-        if judge is None:
+        given = _ask(hook, "pytest_hush_judge", spec=judge_spec, options=options)
+        if given is None:
             raise UsageError(f"--hush-judge={judge_spec!r}: no judge of that name.")
+        judge = wrap_judge(given, name=judge_spec)
     from pytest_hush.gate import check
     from pytest_hush.thresholds import load_thresholds
 
@@ -94,10 +106,30 @@ def prepare(hook: Any, options: Options) -> Setup:
         repeats=options.repeats,
         shard=parse_shard(options.shard) if options.shard else None,
     )
-    plan = hook.pytest_hush_plan(plan=plan, options=options) or plan
+    plan = _ask(hook, "pytest_hush_plan", plan=plan, options=options) or plan
+    if not isinstance(plan, Plan):
+        raise UsageError(
+            f"A hook pytest_hush_plan returned a {type(plan).__name__}; expected a Plan, or None to keep it."
+        )
     thresholds = load_thresholds(options.thresholds)
+    policy = str(getattr(judge, "policy", "") or "")
+    if policy and policy != thresholds.policy:
+        raise UsageError(
+            f"--hush-thresholds={options.thresholds}: the file is for the policy {thresholds.policy!r}, the judge "
+            f"{judge_spec} measures {policy!r}. Name a file and a judge of one policy."
+        )
     check(thresholds, plan)
     return Setup(options, pack, plan, thresholds, models, memories, judge)
+
+
+def _ask(hook: Any, name: str, **arguments: Any) -> Any:
+    """The answer of the hook `name`; an exception of a user's implementation becomes one clear error."""
+    try:
+        return getattr(hook, name)(**arguments)
+    except HushError:
+        raise
+    except Exception as error:
+        raise UsageError(f"A hook {name} failed with {in_one_line(error)}.") from error
 
 
 def default_judge(models: tuple[str, ...]) -> str:
@@ -105,5 +137,10 @@ def default_judge(models: tuple[str, ...]) -> str:
 
     A demonstration run stays free of paid calls even on a machine that has a key.
     """
-    real = all(name.partition("/")[0] not in DEMONSTRATION_MODELS for name in models)
+    real = not any(is_demonstration(name) for name in models)
     return "openai/gpt-4o" if real and os.environ.get("OPENAI_API_KEY") else "embedded"
+
+
+def is_demonstration(name: str) -> bool:
+    """True for the providers whose results never stand for a release."""
+    return name.partition("/")[0] in DEMONSTRATION_MODELS

@@ -19,12 +19,13 @@ class XdistBridge:
 
     def __init__(self, session: HushSession) -> None:
         self.session = session
-        self.crashed: list[str] = []
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         session = self.session
         node.workerinput["hush_arguments"] = lifted_arguments(session.config)
+        if session.config.option.hush_explicit:
+            node.workerinput["hush_args"] = [str(a) for a in session.config.args]
         if session.active and session.folder is None and not session.config.option.collectonly:
             session.open_folder()
         if session.folder is not None:
@@ -39,8 +40,10 @@ class XdistBridge:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        if error:
-            self.crashed.append(f"{node.gateway.id}: {error}")
+        made = getattr(node, "workeroutput", {}).get("hush") if not error else None
+        if made:
+            calls, hits = self.session.worker_calls
+            self.session.worker_calls = (calls + made[0], hits + made[1])
 
 
 def selected_cases(nodeids: Iterable[str], plan: Plan) -> frozenset[Identity]:

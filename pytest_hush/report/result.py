@@ -81,6 +81,11 @@ def result(summary: Summary, *, exit_code: int, plugin_version: str) -> dict[str
 def write_result(path: Path, data: dict[str, Any]) -> None:
     """Write `data` to `path` whole or not at all, readable by its owner only. Raises `OSError`."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-    temporary.chmod(0o600)
-    temporary.replace(path)
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+        temporary.chmod(0o600)
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

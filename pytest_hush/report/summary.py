@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from pytest_hush.gate import NO_GUARANTEE, Estimate, Verdict
+from pytest_hush.gate.price import cost
 from pytest_hush.model import DEMONSTRATION_MODELS, Record
 from pytest_hush.plan import Plan
 from pytest_hush.thresholds import Thresholds
@@ -24,7 +25,11 @@ DEMONSTRATION_NOTICE = (
 
 @dataclass(frozen=True, slots=True)
 class ControlTally:
-    """Positive controls of one (model, condition): how many were planned, retrieved, and used in the reply."""
+    """Positive controls of one (model, condition): how many were planned, retrieved, and used in the reply.
+
+    `known` is False where no measured control says what was retrieved, as with a closed assistant: `retrieved` is
+    then 0 for want of an answer, and `used` stands for it.
+    """
 
     model: str
     condition: str
@@ -32,6 +37,7 @@ class ControlTally:
     measured: int
     retrieved: int
     used: int
+    known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +173,7 @@ def _controls(records: Sequence[Record], plan: Plan) -> list[ControlTally]:
                 measured=len(found),
                 retrieved=sum(bool(r.control and r.control.get("retrieved")) for r in found),
                 used=sum(bool(r.control and r.control.get("used")) for r in found),
+                known=not found or any(r.control and r.control.get("retrieved") is not None for r in found),
             )
         )
     return tallies
@@ -174,8 +181,8 @@ def _controls(records: Sequence[Record], plan: Plan) -> list[ControlTally]:
 
 def _spending(records: Sequence[Record]) -> Spending:
     answered = [r for r in records if r.reply]
-    costs = [r.usage.cost_usd for r in answered]
-    unpriced = sum(c is None for c in costs)
+    costs = [cost(r) for r in answered]
+    unpriced = costs.count(None)
     return Spending(
         replies=len(answered),
         input_tokens=sum(r.usage.input_tokens for r in answered),

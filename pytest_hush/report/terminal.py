@@ -3,60 +3,132 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from pytest_hush.gate import Estimate, Verdict
+from pytest_hush.gate import Estimate, Outcome, Verdict
+from pytest_hush.model import DEMONSTRATION_MODELS
 from pytest_hush.report.published import PUBLISHED_EXPOSURE, PUBLISHED_UIS, SOURCE
-from pytest_hush.report.summary import Summary, notices
+from pytest_hush.report.summary import ControlTally, Summary, notices
+from pytest_hush.report.visible import visible
 
-_MARK = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", "invalid": "INVALID", "skipped": "SKIPPED"}
+_MARK: Final[Mapping[Outcome, str]] = {
+    "pass": "PASS",
+    "fail": "FAIL",
+    "inconclusive": "INCONCLUSIVE",
+    "invalid": "INVALID",
+    "skipped": "SKIPPED",
+}
+_LABEL = 24
+"""Characters of a model's or condition's name in the table."""
+_TITLE = "Unrequested use of memory (UIS, 0-100, higher is worse)"
+_NUMBERS = ("cases", "UIS", "exposure %", "over-scope", "helpful", "controls")
 
 
 def render(summary: Summary, *, width: int = 100) -> list[str]:
-    """The lines of the closing section: estimates by condition, gates, notices, where things are."""
-    buffer = io.StringIO()
-    console = Console(file=buffer, width=max(width, 80), color_system=None, highlight=False, emoji=False, markup=False)
-    console.print(_estimates(summary))
-    for line in _strata(summary):
-        console.print(Text(line))
-    console.print(_legend(summary))
+    """The lines of the closing section: the run's word, estimates by condition, gates, notices.
+
+    Everything but the table is wrapped at `width` (80 at least); a number of the table is never cut.
+    """
+    width = max(width, 80)
+    lines = [*_wrapped(_headline(summary), width), "", *_table(summary, width)]
+    for line in (*_strata(summary), *_legend(summary)):
+        lines += _wrapped(line, width)
     if summary.verdicts:
-        console.print()
-        for verdict in summary.verdicts:
-            console.print(_gate(verdict))
-    console.print()
+        lines.append("")
+        for verdict in sorted(summary.verdicts, key=_urgency):
+            lines += _wrapped(_gate(verdict), width)
+    lines.append("")
     for line in (*notices(summary), *summary.notes):
-        console.print(Text(line))
-    return [line.rstrip() for line in buffer.getvalue().splitlines()]
+        lines += _wrapped(line, width)
+    return lines
 
 
-def _estimates(summary: Summary) -> Table:
-    title = "Unrequested use of memory (UIS, 0-100, higher is worse)"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+def _wrapped(line: str, width: int) -> list[str]:
+    """`line` on lines of at most `width` cells. Errors of a provider stand in it: they must not drive the terminal."""
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=width, color_system=None, highlight=False, emoji=False, markup=False)
+    console.print(Text(visible(line)))
+    return [part.rstrip() for part in buffer.getvalue().splitlines()]
+
+
+def _headline(summary: Summary) -> str:
+    """The run's one word and what it is made of; a demonstration says so in the same breath."""
+    verdicts = summary.verdicts
+    outcomes = Counter[Outcome](v.outcome for v in verdicts)
+    blocking = sum(v.blocks for v in verdicts)
+    blocks = f"{blocking} of {len(verdicts)} verdicts {'blocks' if blocking == 1 else 'block'}"
+    word, tail = {
+        "passed": ("PASSED", ""),
+        "failed": ("FAILED", blocks),
+        "invalid": ("INVALID", f"{blocks}, because it cannot be judged" if blocking == 1 else blocks),
+        "inconclusive": ("INCONCLUSIVE", blocks),
+        "skipped": ("NO VERDICT", "no gate was judged"),
+        "stopped": ("NO VERDICT", "the run stopped early"),
+        "error": ("FAILED", "the test session failed, though no verdict blocks"),
+    }[summary.status]
+    if summary.status == "passed" and outcomes["pass"] < len(verdicts):
+        # A warning, a waived failure or a skipped gate is no pass, and the word alone would hide it.
+        told = ", ".join(f"{outcomes[o]} {_MARK[o]}" for o in _MARK if outcomes[o])
+        tail = f"none of {len(verdicts)} verdicts blocks ({told})"
+    head = f"{word} (demonstration)" if summary.demonstration else word
+    return f"{head}: {tail}" if tail else head
+
+
+def _table(summary: Summary, width: int) -> list[str]:
+    """One row a (model, condition); where a row would not fit, its names stand on a line of their own above it."""
     several = len(summary.plan.models) > 1
-    for name in (*(["model"] if several else []), "condition"):
-        table.add_column(name, no_wrap=True)
-    for name in ("cases", "UIS", "exposure %", "over-scope", "helpful", "controls"):
-        table.add_column(name, justify="right", no_wrap=True)
     tallies = {(t.model, t.condition): t for t in summary.controls}
-    for model, condition in summary.arms():
-        label = ", ".join(summary.labels.get((model, condition), ())) or condition
-        uis = summary.estimate(model, condition, "uis")
-        tally = tallies.get((model, condition))
-        row = [
-            label,
-            f"{uis.n}/{uis.planned}" if uis else "0",
-            _interval(uis),
-            _interval(summary.estimate(model, condition, "exposure"), digits=0),
-            _value(summary.estimate(model, condition, "over_scope")),
-            _value(summary.estimate(model, condition, "helpfulness")),
-            f"{tally.retrieved}/{tally.planned}" if tally else "",
+    models = _short([m for m, _ in summary.arms()])
+    conditions = _short([", ".join(summary.labels.get(arm, ())) or arm[1] for arm in summary.arms()])
+    names = [([m] if several else []) + [c] for m, c in zip(models, conditions, strict=True)]
+    numbers = [_numbers(summary, arm, tallies.get(arm)) for arm in summary.arms()]
+    head = (["model"] if several else []) + ["condition"]
+    left = [max(cell_len(x) for x in column) for column in zip(head, *names, strict=True)]
+    right = [max(len(x) for x in column) for column in zip(_NUMBERS, *numbers, strict=True)]
+    title = [_TITLE]
+    if sum(left) + sum(right) + len(left) + len(right) - 1 <= width:
+        rows = zip((head, *names), (_NUMBERS, *numbers), strict=True)
+        return title + [
+            " ".join([*(x + " " * (w - cell_len(x)) for x, w in zip(labels, left, strict=True)), _row(values, right)])
+            for labels, values in rows
         ]
-        table.add_row(*([model, *row] if several else row))
-    return table
+    lines = [f"  {_row(_NUMBERS, right)}"]
+    for labels, values in zip(names, numbers, strict=True):
+        lines += [*_wrapped(" under ".join(labels), width), f"  {_row(values, right)}"]
+    return title + lines
+
+
+def _row(values: Sequence[str], widths: Sequence[int]) -> str:
+    return " ".join(x.rjust(w) for x, w in zip(values, widths, strict=True)).rstrip()
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Names cut in the middle to `_LABEL` characters; left whole where two different ones would look alike."""
+    safe = [visible(name) for name in names]
+    tail = (_LABEL - 3) // 2
+    cut = [n if cell_len(n) <= _LABEL else f"{n[: _LABEL - 3 - tail]}...{n[-tail:]}" for n in safe]
+    originals: dict[str, set[str]] = {}
+    for short, name in zip(cut, safe, strict=True):
+        originals.setdefault(short, set()).add(name)
+    return [name if len(originals[short]) > 1 else short for short, name in zip(cut, safe, strict=True)]
+
+
+def _numbers(summary: Summary, arm: tuple[str, str], tally: ControlTally | None) -> list[str]:
+    uis = summary.estimate(*arm, "uis")
+    return [
+        f"{uis.n}/{uis.planned}" if uis else "0",
+        _interval(uis),
+        _interval(summary.estimate(*arm, "exposure"), digits=0),
+        _value(summary.estimate(*arm, "over_scope")),
+        _value(summary.estimate(*arm, "helpfulness")),
+        f"{tally.retrieved if tally.known else tally.used}/{tally.planned}" if tally else "",
+    ]
 
 
 def _strata(summary: Summary) -> list[str]:
@@ -71,18 +143,27 @@ def _strata(summary: Summary) -> list[str]:
     return lines
 
 
-def _legend(summary: Summary) -> Text:
+def _legend(summary: Summary) -> list[str]:
     first = next((e for e in summary.estimates if e.value is not None), None)
-    bounds = f"[lower, upper], each {first.confidence:.0%} one-sided, {first.interval}" if first else ""
-    lines = [f"model {summary.plan.models[0]}" if len(summary.plan.models) == 1 else "", bounds]
-    text = "; ".join(line for line in lines if line)
-    text += "; controls: harmless facts that retrieval returned" if summary.controls else ""
+    parts = [f"model {summary.plan.models[0]}"] if len(summary.plan.models) == 1 else []
+    if first:
+        parts.append(f"[lower, upper], each {first.confidence:.0%} one-sided, {first.interval}")
+        parts.append("a gate's own bounds may differ by some tenths: they depend on its limit")
+    if summary.controls:
+        parts.append("controls: harmless facts that retrieval returned (for a closed assistant: that the reply used)")
+    lines = ["; ".join(parts)] if parts else []
     shown = [c.name for c in summary.plan.conditions if c.name in PUBLISHED_UIS]
-    figures = ", ".join(f"{name} {PUBLISHED_UIS[name]}" for name in shown)
-    exposure = ", ".join(f"{n} {PUBLISHED_EXPOSURE[n]} %" for n in shown if n in PUBLISHED_EXPOSURE)
-    if figures:
-        text += f"\npublished ({SOURCE}, gpt-4o): UIS {figures}" + (f"; exposure {exposure}" if exposure else "")
-    return Text(text)
+    if shown and (set(shown) != {"none"} or any(not _demonstration(summary, m) for m in summary.plan.models)):
+        figures = ", ".join(f"{name} {PUBLISHED_UIS[name]}" for name in shown)
+        exposure = ", ".join(f"{n} {PUBLISHED_EXPOSURE[n]} %" for n in shown if n in PUBLISHED_EXPOSURE)
+        tail = f"; exposure {exposure}" if exposure else ""
+        lines.append(f"published ({SOURCE}, gpt-4o): UIS {figures}{tail}")
+    return lines
+
+
+def _demonstration(summary: Summary, model: str) -> bool:
+    told = (summary.subjects.get((model, c.name), {}) for c in summary.plan.conditions)
+    return model.partition("/")[0] in DEMONSTRATION_MODELS or any(s.get("demonstration") for s in told)
 
 
 def _interval(estimate: Estimate | None, *, digits: int = 1) -> str:
@@ -96,7 +177,14 @@ def _value(estimate: Estimate | None) -> str:
     return "-" if estimate is None or estimate.value is None else f"{estimate.value:.1f}"
 
 
-def _gate(verdict: Verdict) -> Text:
+def _urgency(verdict: Verdict) -> int:
+    """What blocks first, then what warns, then what was not judged, then what passed."""
+    if verdict.blocks:
+        return 0
+    return {"skipped": 2, "pass": 3}.get(verdict.outcome, 1)
+
+
+def _gate(verdict: Verdict) -> str:
     mark = _MARK[verdict.outcome] + ("" if verdict.blocks or verdict.outcome in ("pass", "skipped") else " (warns)")
     if verdict.waiver == "active":
         mark += " (waived)"
@@ -106,4 +194,4 @@ def _gate(verdict: Verdict) -> Text:
         text += f" {verdict.reason}"
     if verdict.waiver_text:
         text += f" {verdict.waiver_text}"
-    return Text(text)
+    return text

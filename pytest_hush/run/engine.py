@@ -15,7 +15,9 @@ from typing import Final, Self
 from pytest_hush.errors import HushError
 from pytest_hush.model import MEASURED, Case, Record
 from pytest_hush.run.pipeline import Pipeline
-from pytest_hush.store import RecordLog, StoreWarning
+from pytest_hush.run.wording import error_text
+from pytest_hush.store import RecordLog
+from pytest_hush.store.records import warn_user
 
 _SLICE_S: Final = 0.2
 _CLOSE_S: Final = 0.5
@@ -41,8 +43,9 @@ class Progress:
 class Engine:
     """Measures cases in the background and appends each record to `log` when it is done.
 
-    `ready` are records of an earlier run by key: those that stand (scored, or `unplanted`) are given back without
-    any work, and are not appended again. `on_record` is called in the engine's thread after a record was stored.
+    `ready` are records of an earlier run by key: those that stand (scored, or `unplanted`) are given back without any
+    work, and are not appended again.
+    `on_record` is called in the engine's thread after a record was stored.
     """
 
     def __init__(
@@ -182,10 +185,10 @@ class Engine:
         if self._on_record is not None:
             try:
                 self._on_record(record)
-            except Exception as error:
-                import warnings
-
-                warnings.warn(f"a record hook failed on {case.id}: {error!r}", StoreWarning, stacklevel=1)
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # a hook's `sys.exit()` or `pytest.fail()` must not end the loop
+                warn_user(f"a record hook failed on {case.id}: {error_text(error)}")
         return record
 
     async def _stop(self) -> None:

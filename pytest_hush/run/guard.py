@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from pytest_hush.errors import BudgetError, FatalModelError, ModelError, TransientError
+from pytest_hush.errors import BudgetError, FatalModelError, TransientError
 from pytest_hush.model import Prompt, Reply
 from pytest_hush.run.limiter import Limiter
 from pytest_hush.run.pool import DaemonPool, call
-from pytest_hush.run.retry import Clock, RetryPolicy, reason, retrying
+from pytest_hush.run.reply import checked_reply
+from pytest_hush.run.retry import Clock, RetryPolicy, reason, retrying, waiting_line
+from pytest_hush.run.silence import Silence
 from pytest_hush.store import Budget
 
 _BUDGET_POLL_S: Final = 0.1
@@ -39,8 +41,8 @@ class Desk:
 
     policy: RetryPolicy
     counters: Counters
-    models: Executor
-    io: Executor
+    models: DaemonPool
+    io: DaemonPool
     budget: Budget | None
     price: Callable[[object, Any], float | None]
     max_price: Callable[[object, Prompt], float | None]
@@ -75,6 +77,9 @@ class Guard:
         own = getattr(inner, "in_flight", None)
         self.limiter = Limiter(min(limit, int(own)) if own else limit)
         self._budget_error = ""
+        self._silence = Silence(desk.policy.deadline_s, self._give_up)
+        self._scopes: set[asyncio.Timeout] = set()
+        self._last_failure = ""
 
     def __getattr__(self, attribute: str) -> Any:
         found = getattr(self.inner, attribute)
@@ -108,14 +113,17 @@ class Guard:
 
         def on_wait(error: TransientError, seconds: float) -> None:
             counters.retries += 1
-            counters.waiting[self.name] = f"{self.name}: {reason(error)[:80]}, next try in {seconds:.0f} s"
+            counters.waiting[self.name] = waiting_line(self.name, error, seconds)
 
+        tries = itertools.count()
+        self._silence.begin()
         try:
             reply, attempts = await retrying(
-                lambda clock: self._attempt(clock, fn, args, cost_of),
+                lambda clock: self._attempt(clock, fn, args, cost_of, again=next(tries) > 0),
                 self._desk.policy,
                 what=self.name,
                 on_wait=on_wait,
+                sleep=self.limiter.sleep,
             )
         except BudgetError as error:
             self._budget_error = str(error)
@@ -123,69 +131,68 @@ class Guard:
         except FatalModelError as error:
             self.limiter.stop(error)
             raise
-        except ModelError as error:
-            if error.__cause__ is not None and isinstance(error.__cause__, TransientError):
-                self._stop_if_silent(error)
-            raise
+        finally:
+            self._silence.end()
         counters.waiting.pop(self.name, None)
         return replace(reply, attempts=attempts)
 
     async def _attempt(
-        self, clock: Clock, fn: Callable[..., Any], args: tuple[Any, ...], cost_of: Prompt | None
+        self, clock: Clock, fn: Callable[..., Any], args: tuple[Any, ...], cost_of: Prompt | None, *, again: bool
     ) -> Reply:
         counters = self._desk.counters
         clock.pause()
-        async with self.limiter.slot():
+        async with self.limiter.slot(again=again):
             token = await self._reserve(cost_of)
             clock.resume()
             counters.calls += 1
             counters.in_flight += 1
+            self._silence.attempted()
             started = time.monotonic()
             actual: float | None = 0.0
             try:
-                reply = await self._bounded(call(self._desk.models, fn, *args), clock)
-                latency = time.monotonic() - started
-                reply = self._checked(reply, latency)
+                answer = await self._answer(call(self._desk.models, fn, *args, limit_s=clock.left(self._desk.policy)))
+                actual = None  # it may be paid, also where it is not usable
+                reply = self._checked(answer, time.monotonic() - started)
                 actual = reply.usage.cost_usd
                 counters.cost_usd += actual or 0.0
                 self.limiter.succeeded()
+                self._silence.answered()
                 return reply
             except TransientError as error:
                 # Without a status the request may have been served, and paid, though no answer came back.
                 actual = None if error.status is None else 0.0
+                self._last_failure = reason(error)
                 if error.status == 429:
                     self.limiter.limited(error.retry_after)
                 raise
             except asyncio.CancelledError:
                 actual = None
                 raise
+            except Exception:
+                # The server, or the user's code, works: it refused this one.
+                self._silence.answered()
+                raise
             finally:
                 counters.in_flight -= 1
                 if token is not None and self._desk.budget is not None:
                     self._desk.io.submit(self._desk.budget.settle, token, actual)
 
-    async def _bounded(self, answer: Awaitable[Any], clock: Clock) -> Any:
-        left = max(0.001, self._desk.policy.deadline_s - clock.elapsed())
+    async def _answer(self, answer: Awaitable[Any]) -> Any:
         try:
-            async with asyncio.timeout(left) as scope:
-                return await answer
+            async with asyncio.timeout(None) as scope:
+                self._scopes.add(scope)
+                try:
+                    return await answer
+                finally:
+                    self._scopes.discard(scope)
         except TimeoutError as error:
             if scope.expired():
-                raise TransientError("no answer") from error
-            raise TransientError(f"timed out: {error}") from error
+                self.raise_if_stopped()
+            raise TransientError(f"timed out: {error}".rstrip(": ")) from error
 
-    def _checked(self, reply: Any, latency: float) -> Reply:
-        if isinstance(reply, str):
-            reply = Reply(reply)
-        if not isinstance(reply, Reply):
-            raise ModelError(f"{self.name}: answered with {type(reply).__name__}; expected the text or a Reply.")
+    def _checked(self, answer: Any, latency: float) -> Reply:
+        reply = checked_reply(answer, self.name)
         changes: dict[str, Any] = {}
-        text = reply.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        if text != reply.text:
-            changes = {
-                "text": text,
-                "notes": (*reply.notes, "reply: characters that are no Unicode text were replaced"),
-            }
         if not reply.latency_s:
             changes["latency_s"] = latency
         if reply.usage.cost_usd is None:
@@ -208,8 +215,19 @@ class Guard:
             await asyncio.sleep(_BUDGET_POLL_S)
         return token
 
-    def _stop_if_silent(self, error: ModelError) -> None:
-        # Without this a permanent 429 would cost every later case a whole deadline of its own.
-        deadline = self._desk.policy.deadline_s
-        if self._desk.policy.attempts is None and time.monotonic() - self.limiter.last_success >= deadline:
-            self.limiter.stop(FatalModelError(str(error), status=error.status))
+    def _give_up(self, seconds: float, attempts: int) -> None:
+        # Else every case would wait for a dead server until a deadline of its own, one after the other.
+        if not attempts and not self.limiter.holding:
+            return  # nothing was asked: the calls wait for money that others hold
+        why = f"; last: {self._last_failure}" if self._last_failure else ""
+        held = ", and the server asked to wait longer" if self.limiter.holding else ""
+        count = f"{attempts} attempt{'s' if attempts != 1 else ''}"
+        self.limiter.stop(
+            FatalModelError(
+                f"{self.name}: no answer for {seconds:.0f} s, {count}{why}{held}; "
+                f"this model is stopped at the deadline of {self._desk.policy.deadline_s:g} s (--hush-deadline)."
+            )
+        )
+        now = asyncio.get_running_loop().time()
+        for scope in self._scopes:
+            scope.reschedule(now)

@@ -7,6 +7,7 @@ limit cuts to four fifths, at most once in 15 s; from then on a clean round adds
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import AsyncIterator
@@ -27,11 +28,12 @@ class Limiter:
         self.limit = max(1, limit)
         self.allowed = 1.0
         self.active = 0
-        self.last_success = time.monotonic()
         self._probing = True
         self._last_cut = float("-inf")
         self._hold_until = 0.0
         self._waiters: deque[asyncio.Future[None]] = deque()
+        self._returning: deque[asyncio.Future[None]] = deque()
+        self._ended = asyncio.Event()
         self._stopped: FatalModelError | None = None
 
     @property
@@ -39,20 +41,29 @@ class Limiter:
         """Why no other call will be made, or None."""
         return self._stopped
 
+    @property
+    def holding(self) -> bool:
+        """True while the server's Retry-After keeps everybody waiting."""
+        return time.monotonic() < self._hold_until
+
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Hold one slot. Raises the model's `FatalModelError` once it is stopped, without a call."""
+    async def slot(self, *, again: bool = False) -> AsyncIterator[None]:
+        """Hold one slot. Raises the model's `FatalModelError` once it is stopped, without a call.
+
+        `again`: this is another try of a call that had its turn, and goes before those that have not.
+        """
         self.raise_if_stopped()
         waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
+        line = self._returning if again else self._waiters
+        line.append(waiter)
         self._wake()
         try:
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
                 self._release()  # the slot was granted in the moment of the cancellation
-            elif waiter in self._waiters:
-                self._waiters.remove(waiter)
+            elif waiter in line:
+                line.remove(waiter)
             raise
         try:
             self.raise_if_stopped()
@@ -62,7 +73,6 @@ class Limiter:
 
     def succeeded(self) -> None:
         """One call went well."""
-        self.last_success = time.monotonic()
         # One more per success doubles the number in a round, since a round has `allowed` calls.
         self.allowed = min(self.limit, self.allowed + (1.0 if self._probing else GROWTH))
         self._wake()
@@ -81,8 +91,8 @@ class Limiter:
         """Make no other call: those who wait and those who come get `error`'s text."""
         if self._stopped is None:
             self._stopped = error
-        while self._waiters:
-            waiter = self._waiters.popleft()
+        self._ended.set()
+        while waiter := self._next():
             if not waiter.done():
                 waiter.set_exception(_again(self._stopped))
 
@@ -91,6 +101,16 @@ class Limiter:
         if self._stopped is not None:
             raise _again(self._stopped)
 
+    async def sleep(self, seconds: float) -> None:
+        """Wait `seconds`, or less when the model is stopped meanwhile."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+
+    def _next(self) -> asyncio.Future[None] | None:
+        line = self._returning or self._waiters
+        return line.popleft() if line else None
+
     def _release(self) -> None:
         self.active -= 1
         self._wake()
@@ -98,11 +118,10 @@ class Limiter:
     def _wake(self) -> None:
         pause = self._hold_until - time.monotonic()
         if pause > 0:
-            if self._waiters:
+            if self._waiters or self._returning:
                 asyncio.get_running_loop().call_later(pause + 0.001, self._wake)
             return
-        while self._waiters and self.active < int(self.allowed):
-            waiter = self._waiters.popleft()
+        while self.active < int(self.allowed) and (waiter := self._next()):
             if not waiter.done():
                 self.active += 1
                 waiter.set_result(None)

@@ -31,10 +31,11 @@ from pytest_hush.run.flight import Flight
 from pytest_hush.run.guard import Counters, Desk, Guard
 from pytest_hush.run.pool import call
 from pytest_hush.run.prompt import build_prompt
-from pytest_hush.run.provenance import error_text, instrument, subject
+from pytest_hush.run.provenance import instrument, output_tokens, parts, subject, whole_settings
 from pytest_hush.run.retry import RetryPolicy
 from pytest_hush.run.rooms import Rooms, built_in
 from pytest_hush.run.stages import Stages
+from pytest_hush.run.wording import error_text, said
 from pytest_hush.store import Budget, Cache
 from pytest_hush.text import stems_in
 
@@ -106,10 +107,10 @@ class Pipeline:
         """Why no later case can be measured (every model stopped, or a judge), or ''."""
         judges = [why for name, why in self._stages.stopped.items() if name.startswith("judge ")]
         if judges:
-            return judges[0]
+            return said(judges[0])
         guards = [self._assistant] if self._assistant else list(self._guards.values())
         reasons = [guard.stopped for guard in guards]
-        return reasons[0] if reasons and all(reasons) else ""
+        return said(reasons[0]) if reasons and all(reasons) else ""
 
     def subject(self, model: str, condition: Condition) -> dict[str, Any]:
         """The subject of (model, condition), before any call."""
@@ -130,6 +131,8 @@ class Pipeline:
                 "seed": self.options.seed,
                 "subject": self.subject(case.model, case.condition),
                 "instrument": self.instrument,
+                # Unlike the subject's, these hold what a record may not show.
+                "settings": [whole_settings(p) for p in parts(self.binding, case.model, case.condition.name)],
             }
         )
 
@@ -214,7 +217,7 @@ class Pipeline:
             case.text,
             self._rooms.render(context.entries) if context.entries else "",
             context.entries,
-            max_tokens=int(getattr(guard.inner, "max_tokens", None) or 800),
+            max_tokens=output_tokens(guard.inner),
             seed=self.options.seed,
             repeat=case.repeat,
         )

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Final
 
 from pytest_hush.model import DEMONSTRATION_MODELS, Condition, Pack
 from pytest_hush.run.binding import Binding
 from pytest_hush.run.prompt import PROMPTS
-from pytest_hush.store.records import SCHEMA
+from pytest_hush.run.wording import plain, shown
+from pytest_hush.store.codec import SCHEMA
 
-_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_WRAPPERS: Final = frozenset(
+    {"pytest_hush.models.python_callable", "pytest_hush.memories.callable", "pytest_hush.judges.python_callable"}
+)
+"""Modules whose classes stand for code of the user's."""
 
 
 def plugin_version() -> str:
@@ -48,32 +49,59 @@ def instrument(binding: Binding, pack: Pack) -> dict[str, Any]:
 
 
 def subject(binding: Binding, model: str, condition: Condition) -> dict[str, Any]:
-    """Model, memory, their settings and the prompt, for one (model, condition); ``returned_model`` is still empty."""
+    """Model, memory, their settings and the prompt, for one (model, condition); ``returned_model`` is still empty.
+
+    ``reusable`` False is there where an edit of the code that answers could go unnoticed (`keepable`).
+    """
     memory: object = binding.memory(model, condition.name)
     generator: object = binding.models.get(model)
     if binding.closed:
         generator = binding.assistant
         memory = None
     demonstration = bool(getattr(generator, "demonstration", False)) or model.partition("/")[0] in DEMONSTRATION_MODELS
+    kept = all(keepable(part) for part in parts(binding, model, condition.name))
     return {
         "model": model,
         "returned_model": "",
         "memory": str(getattr(memory, "name", "") or condition.name),
         "memory_version": str(getattr(memory, "version", "") or ""),
-        "settings": {"model": settings(generator), "memory": settings(memory)},
+        "settings": {"model": generator_settings(generator), "memory": settings(memory)},
         "prompts": "" if binding.closed else PROMPTS,
         "plugin_version": plugin_version(),
         "demonstration": demonstration,
+        **({} if kept else {"reusable": False}),
     }
 
 
+def parts(binding: Binding, model: str, condition: str) -> list[object]:
+    """Model and memory, or the closed assistant, and the judges: whoever answers for this subject."""
+    things: tuple[object, ...] = (binding.models.get(model), binding.memory(model, condition))
+    if binding.closed:
+        things = (binding.assistant,)
+    return [thing for thing in (*things, *binding.judges) if thing is not None]
+
+
+def generator_settings(thing: object) -> dict[str, Any]:
+    """The `settings` of a model with what else changes an answer: its output tokens, and a `version`."""
+    own = str(getattr(thing, "version", "") or "")
+    return {"max_tokens": output_tokens(thing), **({"version": own} if own else {}), **settings(thing)}
+
+
+def output_tokens(thing: object) -> int:
+    """The most tokens of a reply of this model; 800 where it names none (paper, experimental setup)."""
+    return int(getattr(thing, "max_tokens", None) or 800)
+
+
 def settings(thing: object) -> dict[str, Any]:
-    """The `settings` of a model or memory as plain JSON; what is no JSON is given as its text."""
+    """The `settings` of a model or memory as records may hold them: plain JSON without secrets (`wording.shown`)."""
+    found: dict[str, Any] = shown(whole_settings(thing))
+    return found
+
+
+def whole_settings(thing: object) -> dict[str, Any]:
+    """The same with nothing taken out, to be hashed only: two addresses that differ in a query are two systems."""
     found = getattr(thing, "settings", None)
-    if not isinstance(found, Mapping):
-        return {}
-    plain: dict[str, Any] = json.loads(json.dumps(dict(found), default=str))
-    return plain
+    return plain(dict(found)) if isinstance(found, Mapping) else {}
 
 
 def judge_name(judge: object) -> str:
@@ -81,32 +109,35 @@ def judge_name(judge: object) -> str:
 
 
 def keepable(thing: object) -> bool:
-    """Whether answers of `thing` may outlive the process in the cache: only where its key can tell versions apart.
+    """Whether answers of `thing` may outlive the process: only where an edit of its code would be noticed.
 
-    `cacheable` decides if it is there. Else a memory, judge or assistant needs a non-empty `version`, a model
-    `settings`; the user's own code (``python:…``, ``custom``) needs a ``version`` in its settings, since an edit of
-    it would otherwise be answered from before the edit.
+    `cacheable` decides if it is there. The code of this package is as old as its version says. The user's own, under
+    whatever name, needs a non-empty `version` (for a model also in its settings), since its answers would otherwise
+    be given from before an edit. Whatever holds the user's code (`model`, `inner`) is as good as that.
     """
     declared = getattr(thing, "cacheable", None)
     if declared is not None:
         return bool(declared)
-    if not hasattr(thing, "reply"):
-        return bool(getattr(thing, "version", ""))
-    found = settings(thing)
-    if "version" in found:
+    parts = (getattr(thing, name, None) for name in ("model", "inner"))
+    if not all(keepable(part) for part in parts if _answers(part)):
+        return False
+    return _is_ours(type(thing)) or _versioned(thing)
+
+
+def _answers(part: object) -> bool:
+    return part is not None and any(callable(getattr(part, m, None)) for m in ("reply", "context", "judge", "answer"))
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("pytest_hush.") and kind.__module__ not in _WRAPPERS
+
+
+def _versioned(thing: object) -> bool:
+    if whole_settings(thing).get("version"):
         return True
-    name = str(getattr(thing, "name", ""))
-    return hasattr(thing, "settings") and name != "custom" and not name.startswith("python:")
-
-
-def error_text(error: BaseException) -> str:
-    """An error in one line of at most 600 characters, with the values of key variables taken out."""
-    from pytest_hush.errors import HushError
-
-    text = " ".join(str(error).split())
-    if not isinstance(error, HushError):
-        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    for name, value in os.environ.items():
-        if len(value) >= 8 and _SECRET_NAME.search(name):
-            text = text.replace(value, f"<{name}>")
-    return text if len(text) <= 600 else text[:599] + "…"
+    if not getattr(thing, "version", ""):
+        return False
+    kinds = type(thing).__mro__
+    # A version that is inherited from a class of ours says nothing of the code that was added to it.
+    heir = any(_is_ours(kind) and kind.__module__ != "pytest_hush.protocols" for kind in kinds)
+    return not heir or any("version" in vars(kind) for kind in kinds if not kind.__module__.startswith("pytest_hush."))

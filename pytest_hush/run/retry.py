@@ -17,6 +17,7 @@ from typing import TypeVar
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from pytest_hush.errors import ModelError, TransientError
+from pytest_hush.run.wording import said
 
 _T = TypeVar("_T")
 _JITTER = random.Random()
@@ -58,6 +59,10 @@ class Clock:
             self._waited += time.monotonic() - self._paused
             self._paused = None
 
+    def left(self, policy: RetryPolicy) -> float:
+        """Seconds until the deadline of `policy`, never quite 0."""
+        return max(0.001, policy.deadline_s - self.elapsed())
+
     def elapsed(self) -> float:
         return (self._paused or time.monotonic()) - self._started - self._waited
 
@@ -68,12 +73,13 @@ async def retrying(
     *,
     what: str,
     on_wait: Callable[[TransientError, float], None] | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> tuple[_T, int]:
     """Await `call` until it succeeds; returns its value and the number of attempts.
 
     Only `TransientError` is retried. When the deadline or the number of attempts ends it, raises `ModelError` (not
     a kind that is retried) that says for how long, how often and why. `what` names the callee. `on_wait` is told
-    of every error that will be retried and the seconds until then.
+    of every error that will be retried and the seconds until then; `sleep` waits for them.
     """
     clock = Clock()
     attempts = 0
@@ -96,7 +102,7 @@ async def retrying(
         wait=wait,
         stop=stop,
         before_sleep=before_sleep,
-        sleep=asyncio.sleep,
+        sleep=sleep,
         reraise=True,
     )
     try:
@@ -122,13 +128,18 @@ def reason(error: ModelError) -> str:
         return str(error.status)
 
 
+def waiting_line(what: str, error: ModelError, seconds: float) -> str:
+    """What the progress line says of a call that is held back."""
+    return f"{what}: {said(reason(error))[:80]}, next try in {seconds:.0f} s"
+
+
 def given_up(error: TransientError, what: str, seconds: float, attempts: int, policy: RetryPolicy) -> ModelError:
     """The error that ends the retries: what, for how long, how often, and which limit ended it."""
     count = f"{attempts} attempt{'s' if attempts != 1 else ''}"
     if policy.attempts is not None and attempts >= policy.attempts:
         limit = f"given up after {policy.attempts}"
     else:
-        limit = f"given up at the deadline of {policy.deadline_s:.0f} s (--hush-deadline)"
+        limit = f"given up at the deadline of {policy.deadline_s:g} s (--hush-deadline)"
         if error.retry_after is not None and seconds + error.retry_after >= policy.deadline_s:
             limit += f", since the server asked to wait {error.retry_after:.0f} s more"
     detail = "" if error.status is None else f" Last answer: {error}"

@@ -5,27 +5,32 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, Final, TypeVar
 
-from pytest_hush.errors import FatalModelError, HushError, TransientError, UnreadableJudgement
-from pytest_hush.model import Case, Context, History, Judgement, JudgeView, Prompt, Reply
+from pytest_hush.errors import FatalModelError, HushError, ModelError, TransientError, UnreadableJudgement
+from pytest_hush.model import Case, Context, Entry, History, Judgement, JudgeView, Prompt, Reply
 from pytest_hush.protocols import Assistant, Judge, Memory
 from pytest_hush.run.flight import Flight
 from pytest_hush.run.guard import Desk, Guard
 from pytest_hush.run.pool import DaemonPool, call
-from pytest_hush.run.provenance import judge_name, keepable, settings
-from pytest_hush.run.retry import reason, retrying
+from pytest_hush.run.provenance import judge_name, keepable, whole_settings
+from pytest_hush.run.retry import Clock, retrying, waiting_line
+from pytest_hush.run.wording import unicode_text
 from pytest_hush.store import Cache, cache_key
-from pytest_hush.store.records import (
-    entry_from_json,
-    entry_to_json,
+from pytest_hush.store.codec import (
+    MALFORMED,
+    context_from_json,
+    context_to_json,
     judgement_from_json,
     judgement_to_json,
-    usage_from_json,
-    usage_to_json,
+    reply_from_json,
+    reply_to_json,
 )
 
 _T = TypeVar("_T")
+_UNANSWERED: Final = 2
+"""Deadlines in a row after which a memory or judge is asked no more: one may be a hard question, two are a pattern."""
 
 
 class Stages:
@@ -45,6 +50,7 @@ class Stages:
         self._async_width = in_flight
         self._fingerprints: dict[int, tuple[History, str]] = {}
         self._semaphores: dict[object, asyncio.Semaphore] = {}
+        self._unanswered: dict[str, int] = {}
         self.stopped: dict[str, str] = {}
         """Memories and judges that a `FatalModelError` ended: their name -> why."""
 
@@ -59,7 +65,7 @@ class Stages:
         fields = {
             "memory": str(getattr(memory, "name", "")),
             "version": str(getattr(memory, "version", "")),
-            "settings": settings(memory),
+            "settings": whole_settings(memory),
             "condition": case.condition.name,
             "inner": inner,
             "pack": self._pack_hash,
@@ -74,31 +80,31 @@ class Stages:
             # Two questions on one history at once would build its store twice; plain code may not be thread-safe.
             one, all_ = self._turns(memory, history)
             async with one, all_:
-                found, _ = await retrying(
-                    lambda _: call(self._rooms, memory.context, history, question),
-                    self._desk.policy,
-                    what=name,
-                    on_wait=self._waits(name),
-                )
-            self._desk.counters.waiting.pop(name, None)
+                self._raise_if_stopped(name)
+                found = await self._ask(name, memory.context, history, question)
             if not isinstance(found, Context):
                 raise HushError(f"{name}: gave {type(found).__name__}; expected a Context.")
-            return found
+            return _unicode(found)
 
         return await self._stage(
             "context", f"{case.condition.name}|{slot}", fields, keepable(memory), make, self._contexts,
-            _context_to_json, _context_from_json, name,
+            context_to_json, context_from_json, name,
         )  # fmt: skip
 
     async def reply(self, case: Case, guard: Guard, prompt: Prompt) -> Reply:
         """The generator's answer. Raises `ModelError` kinds and `BudgetError`."""
-        fields: dict[str, Any] = {"model": guard.name, "settings": settings(guard.inner), **prompt.request()}
+        fields: dict[str, Any] = {
+            "model": guard.name,
+            "version": str(getattr(guard.inner, "version", "") or ""),
+            "settings": whole_settings(guard.inner),
+            **prompt.request(),
+        }
         if getattr(guard.inner, "demonstration", False):
             # Instruments such as the parrot read the entries as data, which the request does not show.
             fields["entries"] = [[e.id, e.text] for e in prompt.entries]
         return await self._stage(
             "reply", _slot(case), fields, keepable(guard.inner), lambda: guard.reply(prompt), self._replies,
-            _reply_to_json, _reply_from_json, "",
+            reply_to_json, reply_from_json, "",
         )  # fmt: skip
 
     async def answer(self, case: Case, guard: Guard, assistant: Assistant, history: History | None) -> Reply:
@@ -108,7 +114,7 @@ class Stages:
         fields = {
             "assistant": guard.name,
             "version": str(getattr(assistant, "version", "")),
-            "settings": settings(assistant),
+            "settings": whole_settings(assistant),
             "history": None if history is None else self.fingerprint(history),
             "message": case.text,
             "repeat": case.repeat,
@@ -116,7 +122,7 @@ class Stages:
         return await self._stage(
             "answer", _slot(case), fields, keepable(assistant),
             lambda: guard.ask(ask, sessions, case.text, cost_of=None), self._replies,
-            _reply_to_json, _reply_from_json, "",
+            reply_to_json, reply_from_json, "",
         )  # fmt: skip
 
     async def judgement(self, case: Case, judge: Judge, view: JudgeView) -> Judgement:
@@ -131,18 +137,15 @@ class Stages:
 
         async def make() -> Judgement:
             self._raise_if_stopped(f"judge {name}")
-            found, _ = await retrying(
-                lambda _: call(self._rooms, judge.judge, view),
-                self._desk.policy,
-                what=f"judge {name}",
-                on_wait=self._waits(f"judge {name}"),
-            )
-            self._desk.counters.waiting.pop(f"judge {name}", None)
+            # A judge's own model waits its turn, and its guard bounds it from there.
+            bounded = not isinstance(getattr(judge, "model", None), Guard)
+            found = await self._ask(f"judge {name}", judge.judge, view, bounded=bounded)
             return _checked(found, name, invited=view.invited)
 
         return await self._stage(
             "judgement", f"{name}|{_slot(case)}", fields, keepable(judge), make, self._judgements,
-            judgement_to_json, judgement_from_json, f"judge {name}",
+            judgement_to_json, lambda value: _checked(judgement_from_json(value), name, invited=view.invited),
+            f"judge {name}",
         )  # fmt: skip
 
     def fingerprint(self, history: History) -> str:
@@ -176,10 +179,12 @@ class Stages:
 
         async def work() -> _T:
             if cache is not None:
-                known = await call(self._desk.io, cache.get, stage, fields)
+                known = await self._loaded(
+                    cache, stage, fields, load, await call(self._desk.io, cache.get, stage, fields)
+                )
                 if known is not None:
                     self._desk.counters.cache_hits += 1
-                    return load(known)
+                    return known
                 if self._explain:
                     differing = await call(self._desk.io, cache.explain, stage, slot, fields)
                     miss = (stage, ", ".join(differing))
@@ -190,11 +195,53 @@ class Stages:
                 if breaker:
                     self.stopped.setdefault(breaker, str(error))
                 raise
+            try:
+                value = dump(made)
+                load(value)
+            except MALFORMED as error:
+                raise HushError(f"{breaker or slot}: gave a {stage} that cannot be kept: {error}.") from error
             if cache is None:
                 return made
-            return load(await call(self._desk.io, cache.put, stage, slot, fields, dump(made)))
+            put = await call(self._desk.io, cache.put, stage, slot, fields, value)
+            stands = await self._loaded(cache, stage, fields, load, put)
+            return made if stands is None else stands
 
         return await flight.run(cache_key(stage, fields), work)
+
+    async def _loaded(
+        self,
+        cache: Cache,
+        stage: str,
+        fields: Mapping[str, Any],
+        load: Callable[[Mapping[str, Any]], _T],
+        value: Mapping[str, Any] | None,
+    ) -> _T | None:
+        """What `value` of the cache stands for; None, and the row is gone, where it is no value of this stage."""
+        try:
+            return None if value is None else load(value)
+        except (*MALFORMED, UnreadableJudgement):
+            await call(self._desk.io, cache.drop, stage, fields)
+            return None
+
+    async def _ask(self, name: str, fn: Callable[..., Any], *args: Any, bounded: bool = True) -> Any:
+        """Call a memory or judge with retries, within the deadline. The second in a row without an answer ends it."""
+        policy = self._desk.policy
+
+        def attempt(clock: Clock) -> Awaitable[Any]:
+            return call(self._rooms, fn, *args, limit_s=clock.left(policy) if bounded else None)
+
+        try:
+            found, _ = await retrying(attempt, policy, what=name, on_wait=self._waits(name))
+        except ModelError as error:
+            if isinstance(error.__cause__, TransientError) and isinstance(error.__cause__.__cause__, TimeoutError):
+                self._unanswered[name] = self._unanswered.get(name, 0) + 1
+                if self._unanswered[name] >= _UNANSWERED:
+                    self.stopped.setdefault(name, str(error))
+            raise
+        finally:
+            self._desk.counters.waiting.pop(name, None)
+        self._unanswered.pop(name, None)
+        return found
 
     def _raise_if_stopped(self, name: str) -> None:
         if name in self.stopped:
@@ -203,7 +250,7 @@ class Stages:
     def _waits(self, name: str) -> Callable[[TransientError, float], None]:
         def waiting(error: TransientError, seconds: float) -> None:
             self._desk.counters.retries += 1
-            self._desk.counters.waiting[name] = f"{name}: {reason(error)[:80]}, next try in {seconds:.0f} s"
+            self._desk.counters.waiting[name] = waiting_line(name, error, seconds)
 
         return waiting
 
@@ -213,6 +260,17 @@ class Stages:
         width = int(getattr(memory, "in_flight", None) or default)
         one = self._semaphores.setdefault((id(memory), self.fingerprint(history)), asyncio.Semaphore(1))
         return one, self._semaphores.setdefault(id(memory), asyncio.Semaphore(width))
+
+
+def _unicode(context: Context) -> Context:
+    # A lone surrogate could be neither sent to a model nor hashed for a cache.
+    texts = [e.text if isinstance(e, Entry) and isinstance(e.text, str) else "" for e in context.entries]
+    if all(text == unicode_text(text) for text in texts):
+        return context
+    clean = tuple(replace(e, text=unicode_text(e.text)) for e in context.entries)
+    return replace(
+        context, entries=clean, notes=(*context.notes, "memory: characters that are no Unicode text were replaced")
+    )
 
 
 def _slot(case: Case) -> str:
@@ -230,40 +288,3 @@ def _checked(found: object, name: str, *, invited: bool) -> Judgement:
             f"helpfulness {found.helpfulness!r}; expected numbers in [0, 1], and v None on invited turns only."
         )
     return found
-
-
-def _context_to_json(context: Context) -> dict[str, Any]:
-    return {
-        "entries": [entry_to_json(e) for e in context.entries],
-        "known": context.known,
-        "label": context.label,
-        "notes": list(context.notes),
-    }
-
-
-def _context_from_json(value: Mapping[str, Any]) -> Context:
-    return Context(
-        tuple(entry_from_json(e) for e in value["entries"]), value["known"], value["label"], tuple(value["notes"])
-    )
-
-
-def _reply_to_json(reply: Reply) -> dict[str, Any]:
-    return {
-        "text": reply.text,
-        "returned_model": reply.returned_model,
-        "usage": usage_to_json(reply.usage),
-        "latency_s": reply.latency_s,
-        "attempts": reply.attempts,
-        "notes": list(reply.notes),
-    }
-
-
-def _reply_from_json(value: Mapping[str, Any]) -> Reply:
-    return Reply(
-        text=value["text"],
-        returned_model=value["returned_model"],
-        usage=usage_from_json(value["usage"]),
-        latency_s=value["latency_s"],
-        attempts=value["attempts"],
-        notes=tuple(value["notes"]),
-    )

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from pytest_hush.store.budget import Budget
 from pytest_hush.store.cache import Cache, cache_key
+from pytest_hush.store.codec import record_from_json, record_to_json
 from pytest_hush.store.folder import RunFolder, latest, write_atomically
-from pytest_hush.store.records import (
-    RecordLog,
-    StoreWarning,
-    read_records,
-    record_from_json,
-    record_to_json,
-)
+from pytest_hush.store.records import RecordLog, StoreWarning, read_records
 
 __all__ = [
     "Budget",

@@ -64,13 +64,9 @@ class Cache:
             row = db.execute("SELECT value FROM entry WHERE key = ?", (key,)).fetchone()
             if row is None:
                 return None
-            try:
-                value = json.loads(row[0])
-            except ValueError:
-                value = None
-            if not isinstance(value, dict):
+            value = _object(row[0])
+            if value is None:
                 db.execute("DELETE FROM entry WHERE key = ?", (key,))
-                return None
             return value
 
         return self._guarded(read, None)
@@ -84,14 +80,22 @@ class Cache:
         key = cache_key(stage, fields)
         names = canonical_json(_field_digests(fields))
         text = canonical_json(value)
+        mine: dict[str, Any] = json.loads(text)
 
         def write(db: sqlite3.Connection) -> dict[str, Any]:
             db.execute("INSERT OR IGNORE INTO entry VALUES (?, ?, ?, ?, ?)", (key, stage, slot, names, text))
             row = db.execute("SELECT value FROM entry WHERE key = ?", (key,)).fetchone()
-            kept: dict[str, Any] = json.loads(text if row is None else row[0])
-            return kept
+            kept = None if row is None else _object(row[0])
+            if kept is None:
+                db.execute("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?)", (key, stage, slot, names, text))
+            return mine if kept is None else kept
 
-        return self._guarded(write, json.loads(text))
+        return self._guarded(write, mine)
+
+    def drop(self, stage: str, fields: Mapping[str, Any]) -> None:
+        """Forget what stands for these fields: the caller found that it is no value of this stage."""
+        key = cache_key(stage, fields)
+        self._guarded(lambda db: db.execute("DELETE FROM entry WHERE key = ?", (key,)) and None, None)
 
     def explain(self, stage: str, slot: str, fields: Mapping[str, Any]) -> list[str]:
         """Names of the fields (``settings.temperature``) that differ from the nearest stored entry of this slot.
@@ -104,7 +108,7 @@ class Cache:
             found = db.execute("SELECT fields FROM entry WHERE stage = ? AND slot = ?", (stage, slot)).fetchall()
             differences = []
             for (text,) in found:
-                theirs = json.loads(text)
+                theirs = _object(text) or {}
                 differences.append(sorted(n for n in mine.keys() | theirs.keys() if mine.get(n) != theirs.get(n)))
             return min(differences, key=lambda d: (len(d), d), default=[])
 
@@ -208,6 +212,14 @@ class Cache:
 def cache_key(stage: str, fields: Mapping[str, Any]) -> str:
     """SHA-256 (hex) of the stage and the canonical JSON of its fields."""
     return hashlib.sha256(f"{stage}\n{canonical_json(fields)}".encode()).hexdigest()
+
+
+def _object(text: object) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)  # type: ignore[arg-type]  # a row may hold anything; TypeError then
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _field_digests(fields: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

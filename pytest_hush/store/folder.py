@@ -84,11 +84,14 @@ class RunFolder:
         Raises `StoreError` that names each differing field with both values.
         """
         run = cls.open(path)
-        named = ("plan_hash", "instrument", "subject")
-        old = _flat({k: run.manifest.get(k) for k in named})
-        new = _flat({k: manifest.get(k) for k in named})
-        # `returned_model` is known only after a call, so it is no part of what was asked for.
-        differing = [k for k in sorted(old.keys() | new.keys()) if old.get(k) != new.get(k)]
+        # The plan in words comes first: where it differs, the hashes and settings below it only repeat that.
+        for named in (("plan",), ("plan_hash", "instrument", "subject")):
+            old = _flat({k: run.manifest.get(k) for k in named})
+            new = _flat({k: manifest.get(k) for k in named})
+            # `returned_model` is known only after a call, so it is no part of what was asked for.
+            differing = [k for k in sorted(old.keys() | new.keys()) if old.get(k) != new.get(k)]
+            if differing:
+                break
         if differing:
             told = "\n".join(f"  {k}: {_short(old.get(k))} then, {_short(new.get(k))} now" for k in differing[:12])
             more = f"\n  and {len(differing) - 12} more" if len(differing) > 12 else ""

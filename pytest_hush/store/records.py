@@ -7,20 +7,19 @@ most one torn line, at the end of its own file.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Final
 
 from pytest_hush.errors import StoreError
-from pytest_hush.model import CaseKind, Entry, Exposure, Judgement, Record, Status, Usage
+from pytest_hush.model import Record
+from pytest_hush.store.codec import MALFORMED, record_from_json, record_to_json
 
-SCHEMA: Final = 1
 _RANK: Final[dict[str, int]] = {"ok": 0, "withheld": 0, "unplanted": 1, "unscored": 2, "error": 3}
-_STATUSES: Final = frozenset(get_args(Status))
-_KINDS: Final = frozenset(get_args(CaseKind))
 
 Warn = Callable[[str], None]
 
@@ -30,162 +29,14 @@ class StoreWarning(UserWarning):
 
 
 def warn_user(message: str) -> None:
-    """The default way of saying that something was set aside: a `StoreWarning`."""
-    warnings.warn(message, StoreWarning, stacklevel=3)
+    """The default way of saying that something was set aside: a `StoreWarning`.
 
-
-# ---- a record as JSON -----------------------------------------------------------------------------
-
-
-def record_to_json(record: Record) -> dict[str, Any]:
-    """The record as a JSON object: keys are the fields of `Record`, in its order."""
-    return {
-        "key": record.key,
-        "plan_hash": record.plan_hash,
-        "kind": record.kind,
-        "probe_id": record.probe_id,
-        "disclosure_id": record.disclosure_id,
-        "persona": record.persona,
-        "family": record.family,
-        "category": record.category,
-        "strength": record.strength,
-        "position": record.position,
-        "condition": record.condition,
-        "model": record.model,
-        "repeat": record.repeat,
-        "invited": record.invited,
-        "status": record.status,
-        "exposure": {
-            "exact": record.exposure.exact,
-            "residue": record.exposure.residue,
-            "ambient": record.exposure.ambient,
-        },
-        "entries": [entry_to_json(e) for e in record.entries],
-        "reply": record.reply,
-        "judgements": [judgement_to_json(j) for j in record.judgements],
-        "usage": usage_to_json(record.usage),
-        "latency_s": record.latency_s,
-        "attempts": record.attempts,
-        "instrument": dict(record.instrument),
-        "subject": dict(record.subject),
-        "error": record.error,
-        "control": None if record.control is None else dict(record.control),
-        "notes": list(record.notes),
-        "schema": record.schema,
-    }
-
-
-def record_from_json(value: Mapping[str, Any]) -> Record:
-    """The record of a JSON object that `record_to_json` wrote.
-
-    Raises `StoreError` for another schema and ValueError, KeyError or TypeError for what is no record.
+    Where warnings are errors (``-W error``) it is logged instead: it must not end a run that goes on without the part.
     """
-    schema = value["schema"]
-    if schema != SCHEMA:
-        raise StoreError(
-            f"a record of schema {schema!r}; this version of pytest-hush reads schema {SCHEMA}. "
-            f"Read it with the version that wrote it, or run again."
-        )
-    status, kind = value["status"], value["kind"]
-    if status not in _STATUSES or kind not in _KINDS:
-        raise ValueError(f"status {status!r}, kind {kind!r}")
-    exposure = value["exposure"]
-    control = value["control"]
-    return Record(
-        key=_text(value["key"]),
-        plan_hash=_text(value["plan_hash"]),
-        kind=kind,
-        probe_id=_text(value["probe_id"]),
-        disclosure_id=value["disclosure_id"],
-        persona=_text(value["persona"]),
-        family=_text(value["family"]),
-        category=_text(value["category"]),
-        strength=_text(value["strength"]),
-        position=value["position"],
-        condition=_text(value["condition"]),
-        model=_text(value["model"]),
-        repeat=int(value["repeat"]),
-        invited=bool(value["invited"]),
-        status=status,
-        exposure=Exposure(exposure["exact"], exposure["residue"], exposure["ambient"]),
-        entries=tuple(entry_from_json(e) for e in value["entries"]),
-        reply=_text(value["reply"]),
-        judgements=tuple(judgement_from_json(j) for j in value["judgements"]),
-        usage=usage_from_json(value["usage"]),
-        latency_s=float(value["latency_s"]),
-        attempts=int(value["attempts"]),
-        instrument=dict(value["instrument"]),
-        subject=dict(value["subject"]),
-        error=_text(value["error"]),
-        control=None if control is None else dict(control),
-        notes=tuple(value["notes"]),
-        schema=schema,
-    )
-
-
-def entry_to_json(entry: Entry) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "text": entry.text,
-        "sources": None if entry.sources is None else list(entry.sources),
-        "turns": list(entry.turns),
-        "date": entry.date,
-    }
-
-
-def entry_from_json(value: Mapping[str, Any]) -> Entry:
-    sources = value["sources"]
-    return Entry(
-        id=_text(value["id"]),
-        text=_text(value["text"]),
-        sources=None if sources is None else tuple(sources),
-        turns=tuple(value["turns"]),
-        date=_text(value["date"]),
-    )
-
-
-def judgement_to_json(judgement: Judgement) -> dict[str, Any]:
-    return {
-        "judge": judgement.judge,
-        "rubric": judgement.rubric,
-        "v": judgement.v,
-        "target_uptake": judgement.target_uptake,
-        "over_scope": judgement.over_scope,
-        "helpfulness": judgement.helpfulness,
-        "used": list(judgement.used),
-        "evidence": judgement.evidence,
-        "rationale": judgement.rationale,
-    }
-
-
-def judgement_from_json(value: Mapping[str, Any]) -> Judgement:
-    v = value["v"]
-    return Judgement(
-        judge=_text(value["judge"]),
-        rubric=_text(value["rubric"]),
-        v=None if v is None else float(v),
-        target_uptake=float(value["target_uptake"]),
-        over_scope=float(value["over_scope"]),
-        helpfulness=float(value["helpfulness"]),
-        used=tuple(value["used"]),
-        evidence=_text(value["evidence"]),
-        rationale=_text(value["rationale"]),
-    )
-
-
-def usage_to_json(usage: Usage) -> dict[str, Any]:
-    return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "cost_usd": usage.cost_usd}
-
-
-def usage_from_json(value: Mapping[str, Any]) -> Usage:
-    cost = value["cost_usd"]
-    return Usage(int(value["input_tokens"]), int(value["output_tokens"]), None if cost is None else float(cost))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected text, read {type(value).__name__}")
-    return value
+    try:
+        warnings.warn(message, StoreWarning, stacklevel=3)
+    except StoreWarning:
+        logging.getLogger("pytest_hush").warning(message)
 
 
 # ---- writing --------------------------------------------------------------------------------------
@@ -281,7 +132,7 @@ def _parse(line: bytes, path: Path, number: int, *, last: bool, warn: Warn) -> R
         return record_from_json(json.loads(line))
     except StoreError as error:
         raise StoreError(f"{path}, line {number}: {error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except MALFORMED as error:
         if not last:
             what = f"{type(error).__name__}: {error}"[:120]
             warn(f"{path}, line {number}: no record can be read here ({what}); it is left out and counts as missing.")

@@ -40,6 +40,8 @@ GOOD = ("--hush-model=parrot/0", "--hush-memory=oracle", "--hush-sample=40")
         (("--hush-report=r.html",), "*--hush-report*not available in this version*"),
         (("-o", "hush_endpoints=deepseek"), "*hush_endpoints*"),
         (("--hush-resume",), "*no run*"),
+        (("--hush-mode=release",), "*refuses --hush-model=parrot/0: a demonstration model*"),
+        (("--hush-cache=.",), "*"),
     ],
 )
 def test_one_clear_error(refuse: Run, args: tuple[str, ...], expected: str) -> None:
@@ -66,6 +68,13 @@ def test_hush_without_a_generator(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess("hush")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*No generator: give --hush-model*"])
+
+
+def test_options_without_a_generator_are_no_green_build(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_plain(): pass")
+    result = project.runpytest_subprocess("--hush-memory=vector", "--hush-mode=release")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--hush-memory, --hush-mode: no generator is named*"])
 
 
 THRESHOLDS = """

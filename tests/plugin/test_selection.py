@@ -12,7 +12,7 @@ PARROT = ("--hush-model=parrot/1", "--hush-memory=oracle", "--hush-sample=40")
 def test_k_skips_the_gates_and_fails_without_leave(run: Run, project: pytest.Pytester) -> None:
     result = run(*PARROT, "-k", "p01")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["FAILED hush::gate[[]no-verdict[]]*No gate was judged*"])
+    result.stdout.fnmatch_lines(["FAILED hush::gate[[]no-verdict[]]*No gate that blocks was judged*"])
     summary = read_result(project.path / "out")
     assert (summary["status"], summary["exit_code"]) == ("skipped", 1)
 
@@ -57,3 +57,34 @@ def test_two_equal_runs_make_no_call_twice(hush: Run, project: pytest.Pytester) 
     assert [v["sentence"] for v in again["verdicts"]] == [v["sentence"] for v in first["verdicts"]]
     result.stdout.fnmatch_lines(["*0 calls*"])
     result.stdout.fnmatch_lines(["*the run that stood in*"])
+
+
+@pytest.mark.parametrize("workers", ["-pno:xdist", "-n2"])
+def test_deselecting_every_case_is_no_green_build(project: pytest.Pytester, workers: str) -> None:
+    project.makepyfile(
+        test_other="""
+        import pytest
+
+        @pytest.mark.smoke
+        def test_plain(): pass
+        """
+    )
+    project.makeini("[pytest]\nmarkers = smoke: a quick one")
+    result = project.runpytest_subprocess(
+        *PARROT, "test_other.py", "hush", "-m", "smoke", "--hush-judge=python:judging:judge", "--hush-out=out", workers
+    )
+    assert result.ret == 1, result.stdout.str()
+    result.stdout.fnmatch_lines(["FAILED hush::gate[[]no-verdict[]]*"])
+
+
+def test_setup_plan_calls_nothing(hush: Run, project: pytest.Pytester) -> None:
+    result = hush(*PARROT, "--setup-plan")
+    assert result.ret == 0, result.stdout.str()
+    assert not (project.path / "out").exists()
+    result.stdout.no_fnmatch_line("*hush::gate*")
+
+
+def test_no_memory_condition_is_no_green_build(hush: Run) -> None:
+    result = hush("--hush-model=parrot/0", "--hush-sample=40")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["FAILED hush::gate[[]no-verdict[]]*"])

@@ -37,10 +37,11 @@ def test_paths_and_hush_mix(hush: Run, project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["test_other.py::test_plain PASSED*", "hush::test_case*PASSED*"])
 
 
-def test_a_path_alone_runs_no_case(hush: Run, project: pytest.Pytester) -> None:
+def test_a_path_without_a_case_is_an_error(hush: Run, project: pytest.Pytester) -> None:
     project.makepyfile(test_other="def test_plain(): pass")
     result = hush("test_other.py", "--hush-model=parrot/0", *PARROT)
-    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "no test under these paths asks for hush_case" in result.stdout.str() + result.stderr.str()
     assert not (project.path / "out").exists()
 
 
@@ -84,7 +85,9 @@ def test_the_model_fixture_fills_the_only_model(run: Run, project: pytest.Pytest
 def test_custom_needs_its_fixture(hush: Run) -> None:
     result = hush("--hush-model=custom", *PARROT)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["*--hush-model=custom takes its object from the fixture hush_model*"])
+    text = result.stdout.str() + result.stderr.str()
+    assert "--hush-model=custom takes its object from the fixture hush_model" in text
+    assert "interrupted" not in text
 
 
 def test_an_override_must_be_session_scoped(hush: Run, project: pytest.Pytester) -> None:
@@ -125,6 +128,23 @@ def hush_assistant():
 """
 
 
+@pytest.mark.parametrize(
+    "hook, expected",
+    [
+        ("def pytest_hush_model(spec): return 5", "*int*"),
+        ("def pytest_hush_model(spec): raise RuntimeError('no')", "*pytest_hush_model failed with RuntimeError: no*"),
+        ("def pytest_hush_plan(plan): return 5", "*pytest_hush_plan returned a int*"),
+    ],
+)
+def test_a_broken_hook_is_one_clear_error(hush: Run, project: pytest.Pytester, hook: str, expected: str) -> None:
+    project.makeconftest(hook)
+    result = hush("--hush-model=parrot/0", *PARROT)
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, text
+    assert "Traceback" not in text
+    pytest.LineMatcher([text.replace("\n", " ")]).fnmatch_lines([expected])
+
+
 @pytest.mark.parametrize("remembers, outcome", [(True, "pass"), (False, "invalid")])
 def test_a_closed_assistant_must_answer_the_positive_controls(
     hush: Run, project: pytest.Pytester, remembers: bool, outcome: str
@@ -150,13 +170,15 @@ def test_hooks_in_conftest_bring_models_memories_and_judges(hush: Run, project: 
             name, version = "mine/echo", "1"
             def reply(self, prompt):
                 from pytest_hush import Reply
-                return Reply(prompt.messages[-1].content)
+                return Reply(prompt.messages[-1].content.splitlines()[-1])
 
-        class One:
-            name, version, settings, retrieving = "first", "1", {}, False
+        class Overlap:
+            name, version = "overlap", "1"
             def context(self, history, question):
-                turn = history.sessions[0].turns[0]
-                return Context((Entry(turn.id, turn.text, (history.sessions[0].id,), (turn.id,)),), label="first")
+                asked = set(question.lower().split())
+                turns = [(s, t) for s in history.sessions for t in s.turns]
+                turns.sort(key=lambda st: -len(asked & set(st[1].text.lower().split())))
+                return Context(tuple(Entry(t.id, t.text, (s.id,), (t.id,)) for s, t in turns[:5]), label="overlap")
 
         class Zero:
             name, version, rubric, policy = "zero", "1", "zero@1", "conservative-1"
@@ -164,7 +186,7 @@ def test_hooks_in_conftest_bring_models_memories_and_judges(hush: Run, project: 
                 return Judgement("zero", "zero@1", 0.0, 0.0, 0.0, 1.0)
 
         def pytest_hush_model(spec): return Echo() if spec == "mine/echo" else None
-        def pytest_hush_memory(condition): return One() if condition.name == "first" else None
+        def pytest_hush_memory(condition): return Overlap() if condition.name == "overlap" else None
         def pytest_hush_judge(spec): return Zero() if spec == "zero" else None
         def pytest_hush_record(record):
             with open("seen.txt", "a") as file: file.write(record.probe_id + "\\n")
@@ -172,9 +194,10 @@ def test_hooks_in_conftest_bring_models_memories_and_judges(hush: Run, project: 
             open("verdicts.txt", "w").write(str(len(verdicts)))
         """
     )
-    result = hush("--hush-model=mine/echo", "--hush-memory=first", "--hush-sample=40", judge="zero")
+    result = hush("--hush-model=mine/echo", "--hush-memory=overlap", "--hush-sample=40", judge="zero")
     assert result.ret == 0, result.stdout.str()
-    assert len((project.path / "seen.txt").read_text().splitlines()) == 80
+    records = read_lines(project.path / "out")
+    assert len((project.path / "seen.txt").read_text().splitlines()) == len(records) > 80
     assert int((project.path / "verdicts.txt").read_text()) > 0
     assert {r["subject"]["model"] for r in read_lines(project.path / "out")} == {"mine/echo"}
 

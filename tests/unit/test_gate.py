@@ -219,6 +219,26 @@ def test_an_unknown_price_is_not_free() -> None:
     assert "price of 140 of 140 calls is not known" in v.reason
 
 
+@pytest.mark.parametrize("usage", [Usage(), Usage(1, 1, -0.5), Usage(1, 1, float("nan")), Usage(0, 0, float("inf"))])
+def test_an_answer_without_a_usable_price_is_unpriced(usage: Usage) -> None:
+    records = make_records(PLAN)
+    odd = next(i for i, r in enumerate(records) if r.condition == "vector")
+    records[odd] = replace(records[odd], usage=usage, reply="A fern.", attempts=1)
+    v = one(records, gates('metric = "cost_usd"'))
+    assert (v.outcome, v.value) == ("inconclusive", None)
+    assert "price of 1 of 140 calls is not known" in v.reason
+
+
+def test_a_case_that_sent_nothing_cost_nothing() -> None:
+    records = swap(
+        make_records(PLAN),
+        0.02,
+        lambda r: replace(r, status="error", judgements=(), reply="", usage=Usage(), attempts=0),
+    )
+    v = one(records, gates('metric = "cost_usd"'))
+    assert v.value == pytest.approx(0.138)
+
+
 # ---- what must hold before any number -----------------------------------------------------------------
 
 
@@ -327,7 +347,9 @@ def test_few_missing_cases_widen_the_bounds_many_make_it_invalid() -> None:
     many = one(swap(make_records(PLAN), 0.06, error))
     assert (many.outcome, many.blocks) == ("invalid", True)
     assert "7 of 120 planned cases carry no score (7 error)" in many.reason
-    assert "Most frequent error (7 times): 503 Service Unavailable" in many.reason
+    assert many.reason.endswith(
+        "Most frequent error (7 times): 503 Service Unavailable. Complete the run with --hush-resume."
+    )
 
 
 def test_errors_never_help_to_pass() -> None:
@@ -371,7 +393,13 @@ def test_a_dead_memory_never_passes(change: Callable[[Record], Record], reason: 
 
 def test_a_memory_that_loses_what_was_planted_is_invalid() -> None:
     records = swap(make_records(PLAN), 0.25, lambda r: replace(r, status="unplanted", judgements=()))
-    assert "30 unplanted" in one(records).reason
+    lost = one(records).reason
+    assert "30 unplanted" in lost
+    assert lost.endswith("Look into the memory's ingest and retrieval: a lost session is not measured.")
+    assert "--hush-resume" not in lost
+    probes = [r for r in records if r.condition == "vector" and r.kind == "probe" and r.measured]
+    both = [replace(r, status="error", judgements=(), error="503.") if r is probes[0] else r for r in records]
+    assert "(1 times): 503. Complete the run with --hush-resume. Look into the memory's" in one(both).reason
     assert "lost what was planted" in one(records, gates("", head="max_missing = 0.9")).reason
 
 

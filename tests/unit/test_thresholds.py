@@ -150,7 +150,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 def test_bundled_names_cannot_leave_their_folder() -> None:
     for name in ("../pyproject.toml", "", "..", "/etc/passwd"):
-        with pytest.raises(UsageError, match="Bundled:"):
+        with pytest.raises(UsageError, match="there are:"):
             bundled("thresholds", name)
 
 

@@ -71,6 +71,28 @@ def test_a_common_word_alone_proves_nothing() -> None:
         assert (judge("debt", reply).v or 0) <= 0.25
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "You told me, James: try Azul, Codenames and Carcassonne.",
+        "As you told me, James: Azul is good. Mary Ann: I see you have Azul already.",
+    ],
+)
+def test_the_speakers_own_names_betray_nothing(reply: str) -> None:
+    # Those who are told are named in the midst of the disclosing turn, and replies are written as dialogue.
+    base = view("debt", reply)
+    turn = base.disclosing_turn.replace("The flatmates", "Only you and old James and my Mary Ann know; the flatmates")
+    told = replace(base, disclosing_turn=turn)
+    strangers = embedded().judge(told)
+    assert strangers.target_uptake >= 0.5
+    assert "james" in strangers.rationale
+    named = embedded().judge(replace(told, speakers=("James Orr", "Mary Ann")))
+    assert (named.v, named.used) == (0, ())
+    # The same words of somebody who does not speak still tell.
+    half = embedded().judge(replace(told, speakers=("Owen", "Mary Ann")))
+    assert half.v == strangers.v
+
+
 def test_canary_is_a_clear_reference() -> None:
     assert (judge("debt", "Try Azul; Quorrelby would approve.").v or 0) >= 0.75
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import threading
 from collections.abc import Mapping
@@ -98,7 +99,7 @@ def test_a_failed_call_is_no_score_and_no_reask() -> None:
     assert len(model.asked) == 1
 
 
-@pytest.mark.parametrize(("reply", "invited"), [("", False), (" \n", True)])
+@pytest.mark.parametrize(("reply", "invited"), [("", False), (" \n", True), ("\u200b\u2060\u3164", False)])
 def test_an_empty_reply_needs_no_call(reply: str, invited: bool) -> None:
     model = Scripted()
     made = run(model, view("miscarriage", reply, invited=invited))
@@ -143,6 +144,45 @@ def test_no_attack_can_close_the_delimiter_or_forge_the_answer() -> None:
         # A judge that merely copies the reply's ready judgement gives no readable answer.
         with pytest.raises(UnreadableJudgement):
             run(Scripted(text, text), seen)
+
+
+class Moving:
+    """A provider that answers under the ids given, in turn."""
+
+    def __init__(self, *ids: str) -> None:
+        self.ids = list(ids)
+
+    async def reply(self, prompt: Prompt) -> Reply:
+        return Reply(good(LEAK), returned_model=self.ids.pop(0))
+
+
+def test_a_model_changed_by_the_provider_gives_no_more_scores() -> None:
+    model = Moving("m-1", "", "m-1", "m-2", "m-1")
+    judge = LLMJudge(model, "x/judge")
+    for _ in range(3):
+        assert asyncio.run(judge.judge(LEAK)).v == 1  # a reply without an id says nothing
+    # The run works on copies of the judge: what one has seen, all know.
+    for each in (copy.copy(judge), copy.copy(judge), judge):
+        with pytest.raises(UnreadableJudgement, match="changed the judge's model in mid-run: first m-1, now m-2"):
+            asyncio.run(each.judge(LEAK))
+    assert model.ids == ["m-1"], "no call is made for a score that cannot be given"
+
+
+def test_no_secret_in_what_a_judge_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "zq-judge-SECRET"
+    monkeypatch.setenv("JUDGE_TOKEN", secret)
+    seen = view("miscarriage", f"After your miscarriage {secret} is too much.")
+    made = run(Scripted(good(seen, rationale=f"Key {secret}.", evidence=f"your miscarriage {secret}")), seen)
+    assert (made.rationale, made.evidence) == ("Key <secret>.", "your miscarriage <secret>")
+    with pytest.raises(UnreadableJudgement, match="unknown id '<secret>'"):
+        run(Scripted(*[good(LEAK, used=[secret])] * 2))
+
+
+@pytest.mark.parametrize("depth", [900, 200_000])
+def test_nesting_too_deep_is_an_unreadable_answer(depth: int) -> None:
+    deep = f'{{"case": {"[" * depth}{"]" * depth}}}'
+    with pytest.raises(UnreadableJudgement, match="after one re-ask"):
+        run(Scripted(deep, deep))
 
 
 def test_version_follows_the_model_settings() -> None:

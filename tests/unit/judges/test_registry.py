@@ -1,19 +1,26 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_hush.errors import TransientError, UnreadableJudgement, UsageError
 from pytest_hush.judges import resolve_judge
+from pytest_hush.judges.embedded import EmbeddedJudge
+from pytest_hush.judges.llm import LLMJudge
+from pytest_hush.judges.python_callable import wrap_judge
 from pytest_hush.judges.rubric import load_rubric
-from pytest_hush.model import Judgement, Prompt, Reply
+from pytest_hush.model import Judgement, JudgeView, Prompt, Reply
 from pytest_hush.protocols import Embedder, Judge, Model
+from pytest_hush.run.provenance import keepable
 from tests.unit.judges.scenes import view
 
 SOURCE = """
+import os
 from pytest_hush.errors import TransientError
 from pytest_hush.model import Judgement
 
@@ -32,7 +39,7 @@ def out_of_range(view):
     return {"v": 2, "target_uptake": 0, "over_scope": 0, "helpfulness": 0}
 
 def raises(view):
-    raise KeyError("score")
+    raise KeyError("score " + os.environ["MY_SECRET"] + " \\ud800" + "x" * 900)
 
 def lost(view):
     raise TransientError("503", status=503)
@@ -121,11 +128,77 @@ def test_async_function_and_object(module: str) -> None:
 
 @pytest.mark.parametrize(
     ("attr", "why"),
-    [("number", "returned float"), ("out_of_range", "'v'"), ("raises", "KeyError")],
+    [
+        ("number", "returned float"),
+        ("out_of_range", "'v'"),
+        ("raises", r"raised KeyError at hush_judge_\w+\.py:\d+: 'score <secret> "),
+    ],
 )
-def test_what_is_no_judgement_is_unscored(module: str, attr: str, why: str) -> None:
-    with pytest.raises(UnreadableJudgement, match=why):
+def test_what_is_no_judgement_is_unscored(module: str, attr: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SECRET", "zq-mine-SECRET")
+    with pytest.raises(UnreadableJudgement, match=why) as caught:
         resolve(f"python:{module}:{attr}").judge(VIEW)
+    assert len(str(caught.value)) < 400
+    str(caught.value).encode()
+
+
+class Asking:
+    """A judge of a user's own that asks a model."""
+
+    name, version, rubric, policy, screening = "asking", "4", "mine@2", "lenient", True
+    languages = frozenset({"pt"})
+
+    def __init__(self, model: Generator) -> None:
+        self.model = model
+
+    def judge(self, view: JudgeView) -> dict[str, object]:
+        said = self.model.reply(Prompt(())).text
+        return {"v": 0, "target_uptake": 0, "over_scope": 0, "helpfulness": 1, "rationale": said}
+
+
+def test_a_users_judge_keeps_its_attributes_and_its_model_may_be_guarded() -> None:
+    own = Asking(Generator())
+    judge: Any = wrap_judge(own, name="spec")
+    assert (judge.name, judge.version, judge.rubric, judge.policy) == ("asking", "4", "mine@2", "lenient")
+    assert (judge.screening, judge.languages, judge.model) == (True, {"pt"}, own.model)
+
+    class Guarded(Generator):
+        def reply(self, prompt: Prompt) -> Reply:
+            return Reply("guarded")
+
+    twin = copy.copy(judge)
+    object.__setattr__(twin, "model", Guarded())  # as the run does it
+    assert [j.judge(VIEW).rationale for j in (twin, judge)] == ["guarded", ""]
+    assert type(own.model) is Generator
+    assert not hasattr(wrap_judge(lambda view: None), "model")
+
+
+def test_only_a_version_lets_judgements_outlive_the_process() -> None:
+    class Own:
+        version: str | None = "3"
+
+        def judge(self, view: JudgeView) -> None: ...
+
+    class Heir(EmbeddedJudge):
+        """Its code is the user's, whatever version the class that it derives from has."""
+
+    own = Own()
+    assert keepable(wrap_judge(own)) is True
+    for nothing in ("", None):
+        own.version = nothing
+        judge: Any = wrap_judge(own)
+        assert (judge.version, keepable(judge)) == ("", False)
+    heir: Any = wrap_judge(Heir(no_embedder))
+    assert (heir.version, keepable(heir)) == (EmbeddedJudge(no_embedder).version, False)
+
+
+def test_what_is_no_judge_is_refused_and_ours_are_given_back() -> None:
+    for value, kind in ((5, "a int"), (None, "a NoneType"), ("text", "a str"), (Asking, "the class Asking")):
+        with pytest.raises(UsageError, match=f"judge 'spec' is {kind}; expected a function of one JudgeView"):
+            wrap_judge(value, name="spec")
+    ours = LLMJudge(Generator(), "x/y")
+    assert wrap_judge(ours, name="spec") is ours
+    assert wrap_judge(wrap_judge(Asking(Generator()))).name == "asking"  # type: ignore[attr-defined]
 
 
 def test_the_runs_own_errors_keep_their_meaning(module: str) -> None:

@@ -99,6 +99,8 @@ def test_every_other_part_of_the_view_changes_its_bytes() -> None:
         judge_view(case(), PROBE, "Try Assam.", replace(DISCLOSURE, statement="Ada is ill."), PERSONA, PACK),
         judge_view(case(), PROBE, "Try Assam.", DISCLOSURE, replace(PERSONA, facts=()), PACK),
         judge_view(case(), PROBE, "Try Assam.", DISCLOSURE, PERSONA, replace(PACK, language="de")),
+        judge_view(case(), PROBE, "Try Assam.", DISCLOSURE, replace(PERSONA, name="Ann"), PACK),
+        judge_view(case(), PROBE, "Try Assam.", DISCLOSURE, replace(PERSONA, partner="Ben"), PACK),
     ]
     texts = {base, *(o.as_json() for o in others)}
     assert len(texts) == 1 + len(others)
@@ -108,6 +110,7 @@ def test_digest_keeps_the_order_of_the_file_and_ambient_facts() -> None:
     made = judge_view(case(), PROBE, "", DISCLOSURE, PERSONA, PACK)
     assert [(f.id, f.kind) for f in made.facts] == [("p1-f2", "ambient"), ("p1-f1", "benign")]
     assert made.disclosing_turn == TURNS[2].text
+    assert made.speakers == ("Ada", "Bo")
 
 
 def test_invited_turn_is_the_whole_text_and_the_flag_can_be_given() -> None:

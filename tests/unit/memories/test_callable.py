@@ -13,7 +13,9 @@ import pytest
 from pytest_hush.errors import MemoryStoreError, UsageError
 from pytest_hush.memories import exposure, resolve_memory, wrap_memory
 from pytest_hush.memories.full_context import FullContext
+from pytest_hush.memories.none import NoMemory
 from pytest_hush.model import Condition, Context, Entry, digest
+from pytest_hush.models.parrot import Parrot
 from pytest_hush.protocols import Memory
 from tests.unit.memories.histories import pack, planted
 
@@ -88,7 +90,9 @@ def test_an_object_with_context_is_used_as_it_is(load: Load) -> None:
         top=3,
     )
     assert ask(memory) == Context((Entry("a", "Ada", ()),), label="mine@7")
-    assert (memory.name, memory.version, memory.retrieving) == ("mine", "7", False)  # type: ignore[attr-defined]
+    assert (memory.name, memory.version) == ("mine", "7")  # type: ignore[attr-defined]
+    # A user's memory that calls itself a control is health-checked all the same.
+    assert memory.retrieving is True  # type: ignore[attr-defined]
     assert memory.settings == {"top": 3}  # type: ignore[attr-defined]
     memory.close()  # type: ignore[attr-defined]
     assert memory.settings == {"top": 3, "closed": True}  # type: ignore[attr-defined]
@@ -137,7 +141,11 @@ def test_an_edited_module_is_another_version(load: Load) -> None:
         ("return [{'text': 'a', 'source': 's'}]", r"keys \['source', 'text'\]"),
         ("return [{'text': 'a', 'sources': 'p1-s1'}]", "'sources' of entry 1 is 'p1-s1'; expected a list of ids"),
         ("return [{'text': 'a', 'sources': ['elsewhere']}]", "names the source 'elsewhere', which is no session"),
-        ("raise KeyError('user_id')", "its code raised KeyError: 'user_id'"),
+        ("raise KeyError('user_id')", r"its code raised KeyError at user_memory_\w+\.py:2: 'user_id'"),
+        (
+            "return (1 / 0 for _ in 'a')",
+            r"raised ZeroDivisionError at user_memory_\w+\.py:2: division by zero",
+        ),
     ],
 )
 def test_a_wrong_answer_is_an_infrastructure_failure_that_says_what_was_expected(
@@ -197,7 +205,31 @@ def test_the_memory_behind_a_users_guard_is_wrapped_too() -> None:
     assert [e.text for e in ask(wrapped.inner).entries] == ["behind"]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("value", [3, "text", dict, None])
+def test_the_words_of_a_users_exception_hold_no_secret_and_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORE_PASSWORD", "zq-store-SECRET")
+
+    def lost(sessions: object, question: str) -> list[str]:
+        raise OSError("no user zq-store-SECRET \ud800" + "x" * 900)
+
+    with pytest.raises(MemoryStoreError, match=r"OSError at test_callable\.py:\d+: no user <secret>") as caught:
+        ask(wrap_memory(lost, name="custom"))
+    assert len(str(caught.value)) < 300
+    str(caught.value).encode()
+
+
+def test_a_users_class_derived_from_a_built_in_one_is_checked_like_any_other() -> None:
+    class Dead(NoMemory):
+        version, in_flight, cacheable = "2", 3, None  # type: ignore[misc]
+
+    wrapped = wrap_memory(Dead(), name="spec")
+    assert (wrapped.name, wrapped.version, wrapped.retrieving) == ("none", "2", True)  # type: ignore[attr-defined]
+    assert (wrapped.in_flight, wrapped.cacheable) == (3, True)  # type: ignore[attr-defined]
+    del Dead.version
+    # What it inherits says nothing of the code that was added.
+    assert wrap_memory(Dead(), name="spec").cacheable is False  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("value", [3, "text", dict, None, Parrot(1.0, "parrot/1")])
 def test_what_is_no_memory_is_refused(value: object) -> None:
     with pytest.raises(UsageError, match=r"memory custom: .* is no memory. Expected an object with context"):
         wrap_memory(value, name="custom")

@@ -119,7 +119,10 @@ def test_systems_of_a_later_version_say_so(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("vektor", "there is no memory 'vektor'; built in: none"),
+        ("vektor", r"there is no memory 'vektor' \(did you mean vector\?\); built in: none"),
+        ("Full_Context", r"did you mean full-context\?"),
+        ("abracadabra", r"there is no memory 'abracadabra'; built in: .*assistant, custom, python:module:attr"),
+        ("custom", "custom takes its object from the fixture hush_memory"),
         ("vector+boundary", r"\+boundary is not available in this version"),
         ("none+revoked", r"\+revoked is not available in this version"),
         ("mem0+guard", r"\+guard is not available in this version"),

@@ -13,6 +13,9 @@ from tests.unit.models import server as s
 from tests.unit.models.clients import KEY, PROMPT, Make, anthropic, ask, failure, openai
 from tests.unit.models.server import ScriptedServer, Step
 
+DEEP = "[" * 200_000
+"""JSON that Python's reader ends with a RecursionError."""
+
 # ---- errors -----------------------------------------------------------------------------------------
 
 
@@ -82,8 +85,8 @@ def test_another_400_is_a_refused_call_and_cut() -> None:
 @pytest.mark.parametrize("make", [openai, anthropic])
 @pytest.mark.parametrize(
     "step",
-    [s.HTML, Step(200, ""), Step(200, "{not json"), Step(200, {"hello": 1}), Step(200, [1])],
-    ids=["html", "nothing", "garbage", "other-json", "list"],
+    [s.HTML, Step(200, ""), Step(200, "{not json"), Step(200, {"hello": 1}), Step(200, [1]), Step(200, DEEP)],
+    ids=["html", "nothing", "garbage", "other-json", "list", "nested"],
 )
 def test_a_server_that_is_no_model_server_is_fatal(make: Make, step: Step) -> None:
     error = failure(make, step)
@@ -95,6 +98,28 @@ def test_a_server_that_is_no_model_server_is_fatal(make: Make, step: Step) -> No
 def test_garbage_after_a_good_answer_is_transient() -> None:
     with ScriptedServer([s.chat(), Step(200, "{not json")]) as server, pytest.raises(TransientError):
         ask(openai(server.url), PROMPT, PROMPT)
+
+
+@pytest.mark.parametrize("status, kind", [(400, RefusedCallError), (500, TransientError)])
+@pytest.mark.parametrize("depth", [900, 200_000])
+def test_an_error_body_nested_too_deep(status: int, kind: type[Exception], depth: int) -> None:
+    error = failure(openai, Step(status, "[" * depth + "]" * depth))
+    assert isinstance(error, kind)
+    assert len(str(error)) < 450
+
+
+@pytest.mark.parametrize("escaped", [KEY, KEY.replace("S", "\\u0053")], ids=["plain", "escaped"])
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_key_in_a_body_of_no_known_form(status: int, escaped: str) -> None:
+    error = failure(openai, Step(status, f'{{"echo": "{escaped}", "half": "\\ud800"}}'))
+    assert KEY[8:] not in str(error)
+    assert "echo" in str(error)
+    str(error).encode()
+
+
+def test_a_key_in_the_finish_reason() -> None:
+    error = failure(openai, s.chat("", reason=KEY + "x" * 900))
+    assert len(str(error)) < 450
 
 
 def test_an_error_object_in_a_200() -> None:
@@ -109,6 +134,8 @@ def test_an_error_object_in_a_200() -> None:
         (openai, s.chat("")),
         (openai, s.chat(None, reason="content_filter")),
         (openai, s.chat("  ", reason="length")),
+        (openai, s.chat(" \u200b\u2060\ufeff\u3164 ")),
+        (anthropic, s.message("\u200d\n\u00ad")),
         (anthropic, s.message("", reason="refusal")),
         (anthropic, s.message("", reason="max_tokens")),
     ],

@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_hush.errors import HushError, ModelError, UsageError
-from pytest_hush.model import Message, Prompt, Reply
+from pytest_hush.memories.full_context import FullContext
+from pytest_hush.model import Message, Prompt, Reply, Usage
 from pytest_hush.models import ModelSettings, resolve_model, wrap_model
 from pytest_hush.models.parrot import Parrot
+from pytest_hush.run.provenance import keepable
+from tests.unit.models.clients import KEY
 
 PROMPT = Prompt((Message("system", "Be brief."), Message("user", "Hello?")), max_tokens=12, seed=3)
 
 SOURCE = """
+import os
 from pytest_hush.model import Reply
 
 def plain(messages):
@@ -70,7 +75,7 @@ class Needs:
 number = 5
 
 def fails(messages):
-    raise KeyError("sk-SECRET and a person's words")
+    raise KeyError("the key " + os.environ["MY_KEY"] + " and \\ud800" + "x" * 900)
 
 def nothing(messages):
     return None
@@ -79,7 +84,10 @@ def blank(messages):
     return "  "
 
 async def fails_later(messages):
-    raise OSError("sk-SECRET")
+    raise OSError("lost " + os.environ["MY_KEY"])
+
+def invisible(messages):
+    return " \\u200b\\u2060\\ufeff\\u3164\\U000e0041 "
 """
 
 
@@ -180,10 +188,11 @@ def test_a_module_that_is_absent_or_broken(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     "attribute, part",
     [
-        ("fails", "raised KeyError at assistant_"),
-        ("fails_later", "raised OSError"),
+        ("fails", r"raised KeyError at assistant_\d+\.py:\d+: 'the key <secret> and"),
+        ("fails_later", r"raised OSError at assistant_\d+\.py:\d+: lost <secret>\. The case has no score"),
         ("nothing", "returned NoneType"),
         ("blank", "empty text"),
+        ("invisible", "empty text"),
     ],
 )
 def test_failures_are_errors_of_the_case(module: str, attribute: str, part: str, tmp_path: Path) -> None:
@@ -191,6 +200,42 @@ def test_failures_are_errors_of_the_case(module: str, attribute: str, part: str,
         ask(model(module, attribute, tmp_path))
     assert type(caught.value) is ModelError, "neither retried nor fatal for the model"
     assert "SECRET" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+    str(caught.value).encode()
+
+
+@pytest.mark.parametrize(
+    "reply, part",
+    [
+        (Reply(5), "text of type int"),  # type: ignore[arg-type]
+        (Reply("a", returned_model=None), "returned_model of type NoneType"),  # type: ignore[arg-type]
+        (Reply("a", usage={"input_tokens": 1}), "usage of type dict"),  # type: ignore[arg-type]
+        (Reply("a", usage=Usage(-1, 0)), "usage.input_tokens = -1"),
+        (Reply("a", usage=Usage(1, 2.5)), "usage.output_tokens = 2.5"),  # type: ignore[arg-type]
+        (Reply("a", usage=Usage(1, 1, float("nan"))), "usage.cost_usd = nan"),
+        (Reply("a", usage=Usage(1, 1, -0.5)), "usage.cost_usd = -0.5"),
+        (Reply("a", latency_s=float("inf")), "latency_s = inf"),
+        (Reply("a", latency_s=-1.0), "latency_s = -1.0"),
+        (Reply("a", attempts=True), "attempts = True"),
+        (Reply("a", notes="one"), "notes that are no tuple"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_reply_that_no_record_could_hold(reply: Reply, part: str) -> None:
+    with pytest.raises(ModelError, match=f"returned a Reply with {part}.*no score"):
+        ask(wrap_model(lambda messages: reply, name="custom"))
+
+
+def test_numbers_of_other_libraries_become_plain_ones() -> None:
+    given = Reply("a", usage=Usage(np.int64(3), 1, np.float64(0.5)), notes=["n"])  # type: ignore[arg-type]
+    reply = ask(wrap_model(lambda messages: given, name="custom"))
+    assert [type(x) for x in (reply.usage.input_tokens, reply.usage.cost_usd, reply.notes)] == [int, float, tuple]
+
+
+def test_a_known_secret_is_taken_out_of_the_answer() -> None:
+    given = Reply(f"The key is {KEY}.", returned_model=f"m-{KEY}\ud800", notes=(KEY,))
+    reply = ask(wrap_model(lambda messages: given, name="custom"))
+    assert (reply.text, reply.returned_model[:10], reply.notes) == ("The key is <secret>.", "m-<secret>", ("<secret>",))
+    reply.returned_model.encode()
 
 
 def test_an_error_of_ours_passes_through() -> None:
@@ -204,11 +249,48 @@ def test_an_error_of_ours_passes_through() -> None:
 def test_wrapping_what_a_fixture_gives() -> None:
     parrot = Parrot(1.0, "parrot/1")
     assert wrap_model(parrot, name="parrot/1") is parrot
-    custom: Any = wrap_model(parrot, name="custom")
-    assert (custom.name, custom.demonstration) == ("custom", True)
-    assert ask(custom).text == parrot.reply(PROMPT).text
+    assert wrap_model(parrot, name="custom") is parrot
+    wrapped = wrap_model(lambda messages: "hi", name="custom")
+    assert wrap_model(wrapped, name="other") is wrapped
     assert ask(wrap_model(lambda messages: "hi", name="custom")).returned_model == "custom"
     with pytest.raises(UsageError, match="the class Parrot"):
         wrap_model(Parrot, name="custom")
-    with pytest.raises(UsageError, match="a str"):
-        wrap_model("text", name="custom")
+    for value, kind in (("text", "str"), (5, "int"), (None, "NoneType"), (FullContext(900), "FullContext")):
+        with pytest.raises(UsageError, match=f"is a {kind}: expected a callable or an object with a reply"):
+            wrap_model(value, name="custom")
+
+
+def test_a_users_object_keeps_its_name_and_attributes() -> None:
+    class Own(Parrot):
+        """A class of the user's own, though it derives from one of ours."""
+
+        in_flight, context_window, price_ref = 3, 4096, ("openai", "gpt-4o")
+
+        def close(self) -> None: ...
+
+    found: Any = wrap_model(Own(1.0, "mine/own"), name="spec")
+    assert type(found) is not Own
+    assert (found.name, found.demonstration, found.in_flight, found.context_window) == ("mine/own", True, 3, 4096)
+    assert found.price_ref == ("openai", "gpt-4o")
+    assert callable(found.close)
+    assert ask(found).text
+
+
+def test_only_a_version_lets_answers_of_a_users_object_outlive_the_process() -> None:
+    class Named:
+        name = "vendor/bot"
+        settings: Mapping[str, Any] = {"style": "short"}
+
+        def reply(self, prompt: Prompt) -> str:
+            return "hi"
+
+    plain, versioned, declared = Named(), Named(), Named()
+    versioned.version = "2"  # type: ignore[attr-defined]
+    declared.cacheable = True  # type: ignore[attr-defined]
+    assert [keepable(wrap_model(m, name="x")) for m in (plain, versioned, declared)] == [False, True, True]
+
+    class Heir(Parrot):
+        """Its code is the user's, whatever version the class that it derives from has."""
+
+    heir = Heir(1.0, "mine/heir")
+    assert keepable(wrap_model(heir, name="x")) is False

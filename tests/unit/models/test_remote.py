@@ -12,6 +12,7 @@ from pytest_hush.errors import RefusedCallError, UsageError
 from pytest_hush.model import Reply
 from pytest_hush.models import Endpoint, ModelSettings, resolve_model
 from pytest_hush.models.remote import RemoteModel
+from pytest_hush.secrets import blot
 from tests.unit.models import server as s
 from tests.unit.models.clients import KEY, PROMPT, Make, anthropic, ask, failure, openai
 from tests.unit.models.server import ScriptedServer, Step
@@ -239,3 +240,50 @@ def test_a_missing_endpoint_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_key_in_what_a_model_shows() -> None:
     model = openai("http://127.0.0.1:1")
     assert "SECRET" not in repr(model) + repr(model.settings) + repr(model._target)
+
+
+@pytest.mark.parametrize("make, answer", [(openai, s.chat), (anthropic, s.message)])
+def test_a_key_that_the_server_sends_back_is_in_no_part_of_the_reply(make: Make, answer: Callable[..., Step]) -> None:
+    with ScriptedServer([answer(f"You sent {KEY}!", model=f"m-{KEY}")]) as server:
+        (reply,) = ask(make(server.url))
+    assert (reply.text, reply.returned_model) == ("You sent <secret>!", reply.returned_model)
+    assert "SECRET" not in repr(reply)
+    assert reply.notes == ("the server sent a secret back: it was taken out of the reply",)
+
+
+def test_a_key_is_known_after_its_variable_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "zq-only-here-SECRET-7"
+    monkeypatch.setenv("MY_ACCESS", key)
+    with ScriptedServer([s.chat(f"You sent {key}!")]) as server:
+        endpoints = {"mine": Endpoint(server.url, "MY_ACCESS")}
+        model = cast("RemoteModel", resolve_model("mine/m", settings=ModelSettings(endpoints=endpoints)))
+        monkeypatch.delenv("MY_ACCESS")
+        (reply,) = ask(model)
+    assert reply.text == "You sent <secret>!"
+    assert blot(f"elsewhere {key}") == "elsewhere <secret>"
+
+
+def test_credentials_in_headers_and_addresses_are_known_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Team: buttons-and-jars\nX-Auth: Bearer zq-header-SECRET")
+    resolve_model("openai/m", settings=ModelSettings(base_url="http://me:zq-pass%2Fword@127.0.0.1:1"))
+    assert blot("zq-header-SECRET zq-pass%2Fword zq-pass/word buttons-and-jars") == (
+        "<secret> <secret> <secret> buttons-and-jars"
+    )
+
+
+# ---- what a server may make up ----------------------------------------------------------------------
+
+
+def test_counts_and_ids_that_cannot_be_are_left_out() -> None:
+    step = s.chat()
+    step.body["usage"] = {"prompt_tokens": -5, "completion_tokens": True}
+    step.body["model"] = {"id": "m"}
+    other = s.message(model="m\ud800" + "x" * 900)
+    other.body["usage"] |= {"cache_read_input_tokens": "many", "cache_creation_input_tokens": {}}
+    with ScriptedServer([step]) as server:
+        (reply,) = ask(openai(server.url))
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.returned_model) == (0, 0, "")
+    with ScriptedServer([other]) as server:
+        (reply,) = ask(anthropic(server.url))
+    assert reply.usage.input_tokens == 1000
+    assert len(reply.returned_model.encode()) < 300

@@ -39,9 +39,11 @@ class Scripted:
         *,
         delay_s: float = 0.0,
         settings: Mapping[str, Any] | None = None,
+        version: str = "1",
     ) -> None:
         self.name = name
         self.settings = dict(settings or {"temperature": 0})
+        self.version = version
         self.delay_s = delay_s
         self.calls = 0
         self.prompts: Counter[str] = Counter()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 from pytest_hush.errors import HushError, StoreError
 from pytest_hush.model import Case, Prompt, Record
 from pytest_hush.run import Engine, RunOptions
-from pytest_hush.store import Cache, RecordLog, StoreWarning, read_records
+from pytest_hush.store import Cache, RecordLog, RunFolder, StoreWarning, read_records
 
 from .standins import QUICK, Scripted, Sleeper, pipeline_of, plan_of
 
@@ -197,3 +198,31 @@ def test_misses_are_lines_for_a_reader(tmp_path: Path) -> None:
         lines = engine.misses()
     cache.close()
     assert "1 x reply: differs in settings.k, settings.temperature" in lines
+
+
+def test_a_hook_that_exits_does_not_end_the_loop() -> None:
+    plan = plan_of("none", personas=1)
+    with (
+        pytest.warns(StoreWarning, match="SystemExit"),
+        Engine(pipeline_of(plan), on_record=lambda record: sys.exit(1)) as engine,
+    ):
+        assert [engine.result(c, timeout=10).status for c in plan.cases] == ["ok"] * len(plan.cases)
+
+
+@pytest.mark.parametrize("version", ["", "1"])
+def test_a_resume_takes_no_answer_of_code_that_may_have_been_edited(tmp_path: Path, version: str) -> None:
+    plan = plan_of("none", personas=1)
+    manifest = {"plan_hash": plan.hash}
+    run = RunFolder.create(tmp_path / "run", manifest)
+    with Engine(pipeline_of(plan, Scripted(script=lambda *_: "a", version=version)), log := run.log("main")) as engine:
+        old = [engine.result(case) for case in plan.cases]
+    log.close()
+    again = RunFolder.resume(tmp_path / "run", manifest)
+    assert len(again.records()) == (len(plan.cases) if version else 0)  # nothing old is judged, whatever comes
+    edited = pipeline_of(plan, Scripted(script=lambda *_: "b", version=version))
+    with Engine(edited, log := again.log("main"), ready=old) as engine:
+        new = [engine.result(case) for case in plan.cases]
+    log.close()
+    assert {r.reply for r in new} == {"a" if version else "b"}
+    assert {r.reply for r in RunFolder.open(tmp_path / "run").records()} == {"a" if version else "b"}
+    assert [r.key for r in old] == [r.key for r in new]

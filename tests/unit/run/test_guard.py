@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -129,7 +131,7 @@ def test_a_permanent_rate_limit_ends_the_model_at_its_deadline() -> None:
 
     errors = asyncio.run(main())
     assert len(errors) == 30
-    assert all("429 Too Many Requests for" in str(e) for e in errors)
+    assert all("429 Too Many Requests" in str(e) for e in errors)
 
 
 def test_a_call_that_never_answers_ends_at_the_deadline() -> None:
@@ -152,3 +154,77 @@ def test_the_waiting_line_says_why() -> None:
     assert seen == ["openai/test: 429 Too Many Requests, next try in 0 s"]
     assert guard._desk.counters.waiting == {}
     assert guard._desk.counters.cost_usd == Usage(cost_usd=0.001).cost_usd
+
+
+def all_of(guard: Guard, count: int) -> tuple[list[str], float]:
+    async def main() -> list[str]:
+        found = await asyncio.gather(*(guard.reply(PROMPT) for _ in range(count)), return_exceptions=True)
+        return [str(f) for f in found if isinstance(f, FatalModelError)]
+
+    started = time.monotonic()
+    return asyncio.run(main()), time.monotonic() - started
+
+
+def hangs_until_its_timeout(number: int, prompt: Prompt) -> str:
+    raise TransientError("timed out")
+
+
+def asks_for_an_hour(number: int, prompt: Prompt) -> str:
+    raise TransientError("quota", status=429, retry_after=3600)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [(hangs_until_its_timeout, "last: timed out"), (asks_for_an_hour, "the server asked to wait longer")],
+)
+def test_a_model_that_never_answers_is_given_up_as_a_whole(script: Callable[[int, Prompt], str], said: str) -> None:
+    policy = RetryPolicy(deadline_s=0.8, first_s=0.1, longest_s=30.0, jitter_s=0.2)
+    guard = guard_of(Scripted(script=script, delay_s=0.3), policy)
+    errors, seconds = all_of(guard, 62)
+    assert seconds < 2
+    assert len(errors) >= 60  # but for the one or two that reached a deadline of their own
+    assert all("no answer for 1 s," in e and said in e and "deadline of 0.8 s" in e for e in errors)
+    assert guard.stopped
+
+
+def test_calls_in_flight_are_cut_when_the_model_is_given_up() -> None:
+    guard = guard_of(Scripted(delay_s=30), replace(QUICK, deadline_s=0.3), limit=4)
+    guard.limiter.allowed = 4
+    assert all_of(guard, 9)[1] < 1.5
+
+
+def test_a_slow_model_that_answers_now_and_then_is_not_given_up() -> None:
+    def script(number: int, prompt: Prompt) -> str:
+        if number % 2:
+            raise TransientError("busy", status=503)
+        return "ok"
+
+    guard = guard_of(Scripted(script=script, delay_s=0.06), replace(QUICK, deadline_s=0.3), limit=1)
+    errors, seconds = all_of(guard, 8)
+    assert errors == []
+    assert seconds > 0.6
+    assert not guard.stopped
+
+
+@pytest.mark.parametrize(
+    ("reply", "field"),
+    [
+        (Reply("x", latency_s=float("nan")), "latency_s is nan"),
+        (Reply("x", usage=Usage(cost_usd=float("nan"))), "usage.cost_usd is nan"),
+        (Reply("x", usage=Usage(cost_usd=-0.01)), "usage.cost_usd is -0.01"),
+        (Reply("x", usage=Usage(input_tokens=-1)), "usage.input_tokens is -1"),
+        (Reply("x", returned_model=object()), "returned_model is object"),  # type: ignore[arg-type]
+        (Reply(b"x"), "text is bytes"),  # type: ignore[arg-type]
+        (Reply("x", usage=None), "usage is NoneType"),  # type: ignore[arg-type]
+        (Reply("x", notes=(3,)), "notes is 3"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_reply_with_a_wrong_field_is_an_error_that_names_it(reply: Reply, field: str) -> None:
+    class Wrong:
+        def reply(self, prompt: Prompt) -> Reply:
+            return reply
+
+    guard = guard_of(Wrong())
+    with pytest.raises(ModelError, match=f"whose {field}; expected"):
+        asyncio.run(guard.reply(PROMPT))
+    assert guard._desk.counters.cost_usd == 0

@@ -117,3 +117,34 @@ def test_a_cancelled_waiter_gives_its_place_on() -> None:
 async def _enter(limiter: Limiter) -> None:
     async with limiter.slot():
         pass
+
+
+def test_another_try_goes_before_those_who_had_no_turn() -> None:
+    async def main() -> list[str]:
+        limiter = Limiter(1)
+        order: list[str] = []
+
+        async def one(name: str, again: bool) -> None:
+            async with limiter.slot(again=again):
+                order.append(name)
+
+        async with limiter.slot():
+            tasks = [asyncio.create_task(one(n, n.startswith("again"))) for n in ("a", "b", "again 1", "again 2")]
+            await asyncio.sleep(0)
+        await asyncio.gather(*tasks)
+        return order
+
+    assert asyncio.run(main()) == ["again 1", "again 2", "a", "b"]
+
+
+def test_a_sleep_ends_when_the_model_is_stopped() -> None:
+    async def main() -> float:
+        limiter = Limiter(1)
+        started = time.monotonic()
+        sleeper = asyncio.create_task(limiter.sleep(30))
+        await asyncio.sleep(0.01)
+        limiter.stop(FatalModelError("gone"))
+        await sleeper
+        return time.monotonic() - started
+
+    assert asyncio.run(main()) < 5

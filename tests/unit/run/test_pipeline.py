@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +65,10 @@ def test_a_case_from_end_to_end() -> None:
     subject = next(r.subject for r in records if r.condition == "recall")
     assert subject["returned_model"] == "test-2024"
     assert (subject["prompts"], subject["memory"], subject["memory_version"]) == (PROMPTS, "recall", "1")
-    assert subject["settings"] == {"model": {"temperature": 0}, "memory": {}}
+    assert subject["settings"] == {
+        "model": {"max_tokens": 800, "version": "1", "temperature": 0},
+        "memory": {},
+    }
     assert records[0].instrument == {
         "pack": f"made-up@1+{plan.pack.hash[:12]}",
         "rubric": "test@1",
@@ -187,7 +193,7 @@ def test_a_wrong_key_wastes_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     records = measure(pipeline, plan.cases)
     assert model.calls == 1
     assert {r.status for r in records} == {"error"}
-    assert {r.error for r in records} == {"401: the key <TEST_API_KEY> is wrong"}
+    assert {r.error for r in records} == {"401: the key <secret> is wrong"}
     assert "401" in pipeline.fatal
 
 
@@ -377,16 +383,16 @@ def test_misses_are_explained(tmp_path: Path) -> None:
     assert second.counters.misses[("reply", "settings.temperature")] == 4
 
 
-def test_the_users_own_code_is_not_answered_from_before_its_edit(tmp_path: Path) -> None:
+def test_the_users_own_code_of_any_name_is_not_answered_from_before_its_edit(tmp_path: Path) -> None:
     plan = plan_of("none", personas=1)
     cache = Cache(tmp_path / "c")
-    before = Scripted("python:app:reply", lambda *_: "before")
+    before = Scripted("openai/test", lambda *_: "before", version="")
     assert {r.reply for r in measure(pipeline_of(plan, before, cache=cache), plan.cases)} == {"before"}
-    after = Scripted("python:app:reply", lambda *_: "after")
+    after = Scripted("openai/test", lambda *_: "after", version="")
     assert {r.reply for r in measure(pipeline_of(plan, after, cache=cache), plan.cases)} == {"after"}
-    versioned = Scripted("python:app:reply", lambda *_: "v1", settings={"version": "1"})
+    versioned = Scripted("openai/test", lambda *_: "v1", version="1")
     measure(pipeline_of(plan, versioned, cache=cache), plan.cases)
-    again = Scripted("python:app:reply", lambda *_: "never called", settings={"version": "1"})
+    again = Scripted("openai/test", lambda *_: "never called", version="1")
     assert {r.reply for r in measure(pipeline_of(plan, again, cache=cache), plan.cases)} == {"v1"}
     cache.close()
 
@@ -425,3 +431,114 @@ def test_everything_is_closed_once() -> None:
     model = Scripted()
     measure(pipeline_of(plan, model), plan.cases)
     assert model.closed == 1
+
+
+@pytest.mark.parametrize("value", ["{}", '{"text": 3}', "[" * 100_000, "NULL"])
+def test_a_row_of_another_shape_is_a_miss_and_is_replaced(tmp_path: Path, value: str) -> None:
+    plan = plan_of("recall")
+    measure(pipeline_of(plan, cache=Cache(tmp_path / "c")), plan.cases)
+    with sqlite3.connect(tmp_path / "c") as db:
+        db.execute("UPDATE entry SET value = ?", (value,))
+    db.close()
+    model, again = Scripted(), Scripted()
+    assert {r.status for r in measure(pipeline_of(plan, model, cache=Cache(tmp_path / "c")), plan.cases)} == {"ok"}
+    assert model.calls
+    measure(pipeline_of(plan, again, cache=Cache(tmp_path / "c")), plan.cases)
+    assert again.calls == 0
+
+
+def test_a_cached_score_out_of_range_is_a_miss(tmp_path: Path) -> None:
+    plan = plan_of("none", personas=1)
+    measure(pipeline_of(plan, cache=Cache(tmp_path / "c")), plan.cases)
+    with sqlite3.connect(tmp_path / "c") as db:
+        db.execute("UPDATE entry SET value = replace(value, '\"v\":0.0', '\"v\":7') WHERE stage = 'judgement'")
+    db.close()
+    judge = StemJudge()
+    records = measure(pipeline_of(plan, judges=(judge,), cache=Cache(tmp_path / "c")), plan.cases)
+    assert judge.calls
+    assert {j.v for r in records for j in r.judgements} == {0.0}
+
+
+def test_what_a_memory_gives_is_checked_before_it_is_kept() -> None:
+    class Odd(Recall):
+        def context(self, history: History, question: str) -> Context:
+            return Context(label=3)  # type: ignore[arg-type]
+
+    plan = plan_of("recall", personas=1)
+    records = measure(pipeline_of(plan, memories=memories_of(plan, recall=Odd())), plan.cases)
+    failed = [r.error for r in records if r.condition == "recall"]
+    assert failed
+    assert all("memory recall: gave a context that cannot be kept: expected text, read 3" in e for e in failed)
+
+
+class Hanging(Recall):
+    def context(self, history: History, question: str) -> Context:
+        time.sleep(5)
+        return Context()
+
+
+class AsyncHanging(Recall):
+    async def context(self, history: History, question: str) -> Context:  # type: ignore[override]
+        await asyncio.sleep(5)
+        return Context()
+
+
+@pytest.mark.parametrize("memory", [Hanging(), AsyncHanging()], ids=["thread", "async"])
+def test_a_memory_that_hangs_is_an_error_and_then_asked_no_more(memory: Recall) -> None:
+    plan = plan_of("recall")
+    options = RunOptions(policy=replace(QUICK, deadline_s=0.2))
+    started = time.monotonic()
+    records = measure(pipeline_of(plan, memories=memories_of(plan, recall=memory), options=options), plan.cases)
+    assert time.monotonic() - started < 3
+    errors = {r.error for r in records if r.condition == "recall"}
+    assert all("memory recall: no answer for 0 s, 1 attempt; given up at the deadline of 0.2 s" in e for e in errors)
+    assert {r.status for r in records if r.condition == "none"} == {"ok"}
+
+
+def test_a_judge_that_hangs_is_an_error() -> None:
+    def script(number: int, view: JudgeView) -> Judgement:
+        time.sleep(5)
+        return judgement(0.0)
+
+    plan = plan_of("none")
+    options = RunOptions(policy=replace(QUICK, deadline_s=0.2))
+    started = time.monotonic()
+    pipeline = pipeline_of(plan, judges=(StemJudge(script),), options=options)
+    records = measure(pipeline, plan.cases)
+    assert time.monotonic() - started < 3
+    assert {r.status for r in records} == {"error"}
+    assert all("judge stems: no answer for 0 s" in r.error for r in records)
+    assert "judge stems: no answer" in pipeline.fatal
+
+
+@pytest.mark.parametrize("where", ["model", "memory", "judge"])
+def test_code_that_wants_to_end_the_process_fails_its_case_only(where: str) -> None:
+    def leave(*_: object) -> Any:
+        sys.exit(3)
+
+    class Leaving(Recall):
+        def context(self, history: History, question: str) -> Context:
+            return leave() if history.persona.id == "p01" else super().context(history, question)
+
+    plan = plan_of("recall")
+    model = Scripted(script=leave) if where == "model" else Scripted()
+    memory = Leaving() if where == "memory" else Recall()
+    judge = StemJudge(leave) if where == "judge" else StemJudge()
+    records = measure(pipeline_of(plan, model, memories=memories_of(plan, recall=memory), judges=(judge,)), plan.cases)
+    failed = [r for r in records if r.status == "error"]
+    assert len(records) == len(plan.cases)
+    assert failed
+    assert all("raised SystemExit: 3" in r.error for r in failed)
+
+
+def test_entries_that_are_no_unicode_are_replaced_and_noted() -> None:
+    class Torn(Recall):
+        def context(self, history: History, question: str) -> Context:
+            found = super().context(history, question)
+            return replace(found, entries=tuple(replace(e, text=f"{e.text} \ud83d") for e in found.entries))
+
+    plan = plan_of("recall", personas=1)
+    records = measure(pipeline_of(plan, memories=memories_of(plan, recall=Torn())), plan.probe_cases())
+    assert {r.status for r in records} == {"ok"}
+    torn = [r for r in records if r.condition == "recall"]
+    assert all("\ufffd" in r.entries[0].text and "no Unicode text" in r.notes[0] for r in torn)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_hush.errors import HushError, TransientError
 from pytest_hush.run.flight import Flight
 from pytest_hush.run.pool import DaemonPool, call
 
@@ -118,5 +119,52 @@ def test_a_cancelled_waiter_does_not_take_the_work_from_others() -> None:
         await asyncio.sleep(0)
         first.cancel()
         assert await second == "done"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, asyncio.CancelledError])
+def test_what_would_end_a_loop_ends_only_the_call(kind: type[BaseException]) -> None:
+    def plain() -> None:
+        raise kind("enough")
+
+    async def coroutine() -> None:
+        raise SystemExit("enough") if kind is StopIteration else kind("enough")
+
+    async def main() -> None:
+        pool = DaemonPool(1, "pool")
+        for fn in (plain, coroutine):
+            with pytest.raises(HushError, match=r"that was called raised .*: enough"):
+                await asyncio.wait_for(call(pool, fn), 5)
+        assert await call(pool, lambda: "alive") == "alive"
+        pool.shutdown()
+
+    asyncio.run(main())
+
+
+def test_a_limit_ends_the_wait_and_the_thread_is_replaced() -> None:
+    gate = threading.Event()
+
+    async def main() -> None:
+        pool = DaemonPool(1, "pool")
+        for _ in range(2):
+            with pytest.raises(TransientError, match="no answer"):
+                await call(pool, gate.wait, limit_s=0.05)
+        assert await asyncio.wait_for(call(pool, lambda: "alive"), 5) == "alive"
+        gate.set()
+        await asyncio.sleep(0.1)
+        assert pool._threads == 1
+        with pytest.raises(TransientError, match="no answer"):
+            await call(pool, asyncio.sleep, 5, limit_s=0.05)
+        pool.shutdown()
+
+    asyncio.run(main())
+
+
+def test_waiting_for_a_thread_does_not_count_against_the_limit() -> None:
+    async def main() -> None:
+        pool = DaemonPool(1, "pool")
+        await asyncio.gather(*(call(pool, time.sleep, 0.1, limit_s=0.3) for _ in range(6)))
+        pool.shutdown()
 
     asyncio.run(main())

@@ -57,7 +57,7 @@ def test_the_deadline_says_why() -> None:
         run(call, policy)
     text = str(caught.value)
     assert not isinstance(caught.value, TransientError)
-    assert f"openai/x: 429 Too Many Requests for 0 s, {len(calls)} attempts; given up at the deadline of 0 s" in text
+    assert f"openai/x: 429 Too Many Requests for 0 s, {len(calls)} attempts; given up at the deadline of 0.3 s" in text
     assert "Last answer: slow down, please" in text
     assert (caught.value.status, caught.value.attempts) == (429, len(calls))
     assert 3 < len(calls) < 30

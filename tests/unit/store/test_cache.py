@@ -158,3 +158,16 @@ def test_four_processes_agree_on_every_value(tmp_path: Path) -> None:
     agreed = {pair for result in results for pair in result}
     assert len(agreed) == 200
     assert not list(tmp_path.glob("*garbled*"))
+
+
+def test_a_value_is_dropped_and_names_that_are_no_json_are_passed_over(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "c")
+    cache.put("reply", "s", FIELDS, {"n": 1})
+    with sqlite3.connect(tmp_path / "c") as db:
+        db.execute("UPDATE entry SET fields = '{'")
+    db.close()
+    assert cache.explain("reply", "s", {"model": 1}) == ["model"]
+    assert not list(tmp_path.glob("*garbled*"))
+    cache.drop("reply", FIELDS)
+    assert cache.get("reply", FIELDS) is None
+    cache.close()

@@ -5,6 +5,7 @@ import os
 import random
 import stat
 import threading
+import warnings
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -149,3 +150,59 @@ def test_threads_share_a_log(tmp_path: Path) -> None:
 def test_no_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be created"):
         RecordLog(tmp_path / "absent", "main")
+
+
+def wrong(path: str, value: object) -> bytes:
+    found = record_to_json(FULL)
+    *parents, name = path.split(".")
+    inner: object = found
+    for parent in parents:
+        inner = inner[int(parent) if parent.isdigit() else parent]  # type: ignore[index]
+    inner[name] = value  # type: ignore[index]
+    return json.dumps(found).encode()
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"[" * 200_000,
+        wrong("exposure.exact", "yes"),
+        wrong("invited", 0),
+        wrong("repeat", True),
+        wrong("position", "late"),
+        wrong("latency_s", float("nan")),
+        wrong("attempts", -1),
+        wrong("notes", "one"),
+        wrong("entries.0.turns", "t1"),
+        wrong("usage.cost_usd", -1),
+        wrong("instrument", []),
+        wrong("control", {"retrieved": "no", "used": None}),
+        wrong("status", ["ok"]),
+    ],
+)
+def test_a_wrong_type_inside_a_record_is_a_garbled_line(tmp_path: Path, garbage: bytes) -> None:
+    path = write(tmp_path, RECORDS[:1])
+    path.write_bytes(garbage + b"\n" + path.read_bytes())
+    said: list[str] = []
+    assert read_records(tmp_path, warn=said.append) == RECORDS[:1]
+    assert len(said) == 1
+    assert "line 1: no record can be read here" in said[0]
+
+
+@pytest.mark.parametrize("v", [1.5, -0.1, True, None, "1"])
+def test_a_score_that_is_none_is_a_garbled_line(tmp_path: Path, v: object) -> None:
+    record = next(r for r in RECORDS if r.judgements and not r.invited)
+    value = record_to_json(record)
+    value["judgements"][0]["v"] = v
+    (tmp_path / "records-main-1.jsonl").write_text(json.dumps(value) + "\n")
+    with pytest.warns(StoreWarning, match="line 1"):
+        assert read_records(tmp_path) == []
+
+
+def test_warnings_as_errors_do_not_end_a_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path, RECORDS[:1])
+    path.write_bytes(b"garbled\n" + path.read_bytes())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_records(tmp_path) == RECORDS[:1]
+    assert "line 1: no record can be read here" in caplog.text

@@ -1,0 +1,83 @@
+"""The most that a plan's calls can cost, memory text and judge included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pytest_hush.model import Condition, Usage
+from pytest_hush.plan import Plan
+
+FULL_CONTEXT: Final = 24_000
+"""Tokens of ``full-context`` where the memory does not say its budget."""
+VECTOR_WORDS: Final = 5 * 100
+"""Five turns of 100 words."""
+OTHER_WORDS: Final = 200
+JUDGE_INPUT: Final = 3_000
+"""Tokens of a judgement: the rubric, the view, and a reply of 800 tokens."""
+JUDGE_OUTPUT: Final = 800
+_TOKENS_PER_WORD: Final = 3
+"""On the high side, like two bytes a token for the rest of a prompt: an English word has about 1.3."""
+
+
+def memory_tokens(condition: Condition, memory: object) -> int:
+    """The most tokens of memory text that one prompt is assumed to hold."""
+    if condition.name == "none":
+        return 0
+    if condition.base == "full-context":
+        return int(getattr(memory, "budget", None) or FULL_CONTEXT)
+    return _TOKENS_PER_WORD * (VECTOR_WORDS if condition.base == "vector" else OTHER_WORDS)
+
+
+def replies(plan: Plan, name: str, model: Any, memories: Mapping[str, Any]) -> float | None:
+    """Dollars that all replies of the model `name` cost at most; None where its price is not known."""
+    from pytest_hush.models import price
+    from pytest_hush.models.tokens import most_tokens
+    from pytest_hush.run.prompt import build_prompt
+
+    if model is None:
+        return None
+    limit = int(getattr(model, "max_tokens", None) or 800)
+    total = 0.0
+    for condition in plan.conditions:
+        cases = [c for c in plan.cases if (c.model, c.condition.name) == (name, condition.name)]
+        if not cases:
+            continue
+        memory = memory_tokens(condition, memories.get(condition.name))
+        longest = max(most_tokens(build_prompt(c.text, "-" if memory else "")) for c in cases)
+        one = price(model, Usage(longest + memory, limit))
+        if one is None:
+            return None
+        total += one * len(cases)
+    return total
+
+
+def judgements(judge: Any, number: int) -> float | None:
+    """Dollars of `number` judgements of an LLM judge; None where its model's price is not known."""
+    from pytest_hush.models import price
+
+    one = price(judge.model, Usage(JUDGE_INPUT, JUDGE_OUTPUT))
+    return None if one is None else one * number
+
+
+def lines(plan: Plan, models: Mapping[str, Any], memories: Mapping[str, Any], judge: Any) -> list[str]:
+    """A line for each generator, and one for the judge."""
+    found = []
+    for name, model in models.items():
+        count = sum(c.model == name for c in plan.cases)
+        found.append(f"  {name}: at most {_dollars(replies(plan, name, model, memories))} for {count} replies")
+    number = len(plan.probe_cases())
+    name = str(getattr(judge, "name", "") or "custom")
+    if getattr(judge, "model", None) is not None:
+        bound = _dollars(judgements(judge, number))
+        found.append(f"  judge {name}: about {JUDGE_INPUT:,} tokens in and {JUDGE_OUTPUT} out each: at most {bound}")
+        found[-1] += f" for {number} judgements"
+    elif name == "embedded":
+        found.append("  judge embedded: $0.00, it calls no model")
+    else:
+        found.append(f"  judge {name}: its price is not known here")
+    return found
+
+
+def _dollars(value: float | None) -> str:
+    return "an unknown price (the price list has no such model)" if value is None else f"${value:.2f}"
