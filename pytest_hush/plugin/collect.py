@@ -13,6 +13,7 @@ import os
 import types
 from collections.abc import Generator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -162,7 +163,7 @@ class Collector:
                 own = [i for i in session.genitems(module) if i.nodeid.startswith(f"{ROOT}::test_positive_control")]
                 items[:] = [*own, *users]
             elif self.option.hush_explicit and not self.config.option.collectonly:
-                raise pytest.UsageError(
+                self._refuse(
                     "--hush-model is given, but no test under these paths asks for hush_case, hush_record or "
                     "hush_score. Add `hush` to the paths for the built-in suite, or leave the paths out."
                 )
@@ -172,7 +173,7 @@ class Collector:
             chosen = [i for i in own if any(_selects(k, i.nodeid) for k in keep)]
             missing = [k for k in keep if not any(_selects(k, i.nodeid) for i in own)]
             if missing:
-                raise pytest.UsageError(f"not found: {missing[0]} (no such test in the plan; see --collect-only)")
+                self._refuse(f"not found: {missing[0]} (no such test in the plan; see --collect-only)")
             self._deselect(items, [i for i in own if i not in set(chosen)])
             return
         if not self.option.hush_paths:
@@ -180,6 +181,11 @@ class Collector:
             replaced = [i for i in own if asking and i.nodeid.startswith(f"{ROOT}::test_case")]
             gone = {*users_other, *replaced}
             items[:] = [i for i in items if i not in gone]
+
+    def _refuse(self, text: str) -> NoReturn:
+        # pytest finishes its collection even so: no run folder may come of it.
+        self.config.stash[SESSION].refused = True
+        raise pytest.UsageError(text)
 
     def _deselect(self, items: list[pytest.Item], gone: list[pytest.Item]) -> None:
         if gone:

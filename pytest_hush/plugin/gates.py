@@ -47,7 +47,7 @@ class GateKeeper:
         Also when every case was deselected: a run that measures nothing must say so, and fail.
         """
         state = self.session
-        if state.worker is None and not state.controller and state.active and not state.dry:
+        if state.worker is None and not state.controller and state.active and not state.dry and not state.refused:
             state.open_folder()
 
     @pytest.hookimpl(wrapper=True, trylast=True)

@@ -55,6 +55,7 @@ class HushSession:
         self.messages: tuple[str, ...] = ()
         self.worker_calls = (0, 0)
         self.unwritten = ""
+        self.refused = False
         self._setup: Setup | None = None
         self._log: RecordLog | None = None
         self._ready: Mapping[str, Record] = {}

@@ -12,7 +12,7 @@ PARROT = ("--hush-model=parrot/1", "--hush-memory=oracle", "--hush-sample=40")
 def test_k_skips_the_gates_and_fails_without_leave(run: Run, project: pytest.Pytester) -> None:
     result = run(*PARROT, "-k", "p01")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["FAILED hush::gate[[]no-verdict[]]*No gate that blocks was judged*"])
+    result.stdout.fnmatch_lines(["*No gate that blocks was judged*", "FAILED hush::gate[[]no-verdict[]]*"])
     summary = read_result(project.path / "out")
     assert (summary["status"], summary["exit_code"]) == ("skipped", 1)
 
