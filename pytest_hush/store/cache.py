@@ -28,6 +28,8 @@ CREATE TABLE IF NOT EXISTS entry (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS slot ON entry (stage, slot);
 """
+_CLOSE_S = 1.0
+"""How long `close` waits for a statement of another thread, in seconds."""
 
 
 class Cache:
@@ -44,7 +46,7 @@ class Cache:
         self._busy_s = busy_s
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._open: list[sqlite3.Connection] = []
+        self._open: list[tuple[sqlite3.Connection, threading.Lock]] = []
         self._generation = 0
         self._said: set[str] = set()
         try:
@@ -117,10 +119,16 @@ class Cache:
     def close(self) -> None:
         """Close every connection, those of other threads too; the next use opens one again."""
         with self._lock:
-            for db in self._open:
+            self._close_all()
+
+    def _close_all(self) -> None:
+        for db, in_use in self._open:
+            # To close what another thread is in the middle of would crash the process; its end frees that one.
+            if in_use.acquire(timeout=_CLOSE_S):
                 db.close()
-            self._open.clear()
-            self._generation += 1
+                in_use.release()
+        self._open.clear()
+        self._generation += 1
 
     # ---- connections ------------------------------------------------------------------------------
 
@@ -128,7 +136,9 @@ class Cache:
         for attempt in (1, 2):
             seen = self._generation
             try:
-                return work(self._connection())
+                db = self._connection()
+                with self._local.in_use:
+                    return work(db)
             except sqlite3.OperationalError as error:
                 self._say_once(f"{self.path}: the cache cannot be used now ({error}); its answers are asked for again.")
                 return otherwise
@@ -149,9 +159,10 @@ class Cache:
         except BaseException:
             db.close()
             raise
+        in_use = threading.Lock()
         with self._lock:
-            self._open.append(db)
-        self._local.db, self._local.generation = db, generation
+            self._open.append((db, in_use))
+        self._local.db, self._local.in_use, self._local.generation = db, in_use, generation
         return db
 
     def _prepare(self, db: sqlite3.Connection) -> None:
@@ -171,10 +182,7 @@ class Cache:
             with self._lock:
                 if seen != self._generation:
                     return  # another thread did it
-                for db in self._open:
-                    db.close()
-                self._open.clear()
-                self._generation += 1
+                self._close_all()
             if self._readable():
                 return  # another process did it
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
