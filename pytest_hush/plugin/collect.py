@@ -7,18 +7,19 @@ in silence.
 
 from __future__ import annotations
 
-import ast
 import fnmatch
 import os
 import types
 from collections.abc import Generator
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from pytest_hush.model import Case
 from pytest_hush.plugin.stash import SESSION
+
+if TYPE_CHECKING:
+    from pytest_hush.model import Case
 
 ROOT = "hush"
 CASE, CONTROL = "hush_case", "hush_control"
@@ -91,6 +92,8 @@ def asks_for_cases(path: Path) -> bool:
 
     Read as syntax, not imported: with ``--hush-model`` alone, only such files of the user's are collected.
     """
+    import ast
+
     try:
         source = path.read_bytes()
         if b"hush_" not in source:
@@ -108,6 +111,9 @@ def asks_for_cases(path: Path) -> bool:
 
 def case_of(item: pytest.Item) -> Case | None:
     """The case, or the positive control's case, that `item` is parametrized with."""
+    # Imported here: this module is loaded at every start of pytest, and the vocabulary costs 40 ms.
+    from pytest_hush.model import Case
+
     callspec = getattr(item, "callspec", None)
     params = getattr(callspec, "params", {})
     found = params.get(CASE) or params.get(CONTROL)
