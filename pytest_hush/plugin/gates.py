@@ -59,9 +59,6 @@ class GateKeeper:
             if self._judges:
                 self._conclude(session, stopped=str(stop) or "the session was stopped")
             raise
-        except BaseException:
-            state.interrupted = True
-            raise
         if state.dry:
             return outcome
         state.drain()
@@ -95,7 +92,6 @@ class GateKeeper:
             emit_no_verdict(session, failed)
 
     def pytest_keyboard_interrupt(self) -> None:
-        self.session.interrupted = True
         self.session.close()  # before the closing section counts what is kept
 
     @pytest.hookimpl(trylast=True)

@@ -49,7 +49,6 @@ class HushSession:
         self.folder: RunFolder | None = None
         self.cache: Cache | None = None
         self.selected: frozenset[Identity] | None = None
-        self.interrupted = False
         self.engines: dict[tuple[int, ...], Engine] = {}
         self.fatal = ""
         self.messages: tuple[str, ...] = ()

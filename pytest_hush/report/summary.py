@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_hush.gate import NO_GUARANTEE, Estimate, Verdict
@@ -203,8 +203,3 @@ def notices(summary: Summary) -> list[str]:
     t = summary.thresholds
     lines.append(f"Policy {t.policy}, thresholds {t.name} {t.version}, mode {summary.mode}. {NO_GUARANTEE}")
     return lines
-
-
-def as_json(value: Any) -> Any:
-    """A dataclass of numbers and texts as JSON data."""
-    return asdict(value)
