@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pytest_hush.bundled import bundled
-from pytest_hush.errors import HushError, UsageError
+from pytest_hush.errors import HushError, MissingExtraError, UsageError
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
     from pytest_hush.model import Pack, Record
     from pytest_hush.plugin.setup import Setup
+    from pytest_hush.protocols import Embedder
 
 USAGE_ERROR = 4
 
@@ -209,21 +210,34 @@ def probes() -> None:
 
 @probes.command("check")
 @click.argument("pack")
-def probes_check(pack: str) -> None:
-    """Validate PACK (a folder or a bundled name) and list what a good pack should not have."""
-    from pytest_hush.packs import check, load_pack
+@click.option("--by-words", is_flag=True, help="Leave out what needs sentence embeddings.")
+def probes_check(pack: str, by_words: bool) -> None:
+    """Validate PACK (a folder or a bundled name): every figure with its bound, every text that breaks a rule.
+
+    Sentence embeddings (the `embed` extra) measure likeness of meaning, the blind guess and retrieval; without them
+    these are not measured, and the output says so. Exit code 1 when a rule is broken.
+    """
+    from pytest_hush.packs import load_pack
+    from pytest_hush.packs.quality import check
+    from pytest_hush.report.quality import lines
 
     loaded = load_pack(pack)
-    findings = check(loaded)
-    for finding in findings:
-        click.echo(f"{finding.severity}: {finding.where}: {finding.what} (expected: {finding.expected})")
-    errors = sum(f.severity == "error" for f in findings)
-    click.echo(
-        f"{loaded.name} {loaded.version}: {len(loaded.personas)} personas, {len(loaded.disclosures)} disclosures, "
-        f"{len(loaded.probes)} probes; {errors} errors, {len(findings) - errors} warnings"
-    )
-    if errors:
+    embedder, why = (None, "--by-words") if by_words else _embedder()
+    report = check(loaded, embedder)
+    for line in lines(loaded, report, without_embeddings=why):
+        _print(line)
+    if report.errors:
         sys.exit(1)
+
+
+def _embedder() -> tuple[Embedder | None, str]:
+    """The built-in embedder, or why there is none."""
+    from pytest_hush.embed import default_embedder
+
+    try:
+        return default_embedder(), ""
+    except MissingExtraError as error:
+        return None, str(error)
 
 
 @probes.command("manifest")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 from pydantic.json_schema import models_json_schema
@@ -38,6 +38,7 @@ Text = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 Stem = Annotated[str, StringConstraints(min_length=1, pattern=r"\w")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 DataPath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)?$")]
+DOMAINS: Final[tuple[str, ...]] = get_args(Domain)
 POSITIONS: Final = (0.3, 0.8)
 
 

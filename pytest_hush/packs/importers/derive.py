@@ -15,8 +15,8 @@ from typing import Final
 from pytest_hush.errors import PackError
 from pytest_hush.model import Fact, Persona, PositiveControl, Turn
 from pytest_hush.packs.importers.background import spoken
+from pytest_hush.packs.lexicon import english
 from pytest_hush.packs.stems import StemSet, word_tuple
-from pytest_hush.packs.wordlist import content_words
 
 WANTED: Final = 4
 NEEDED: Final = 2
@@ -57,7 +57,7 @@ class _Dialogue:
     def __init__(self, turns: Sequence[Turn]) -> None:
         self.turns_with: dict[str, set[str]] = {}
         for turn in turns:
-            for word in set(content_words(turn.text)):
+            for word in set(english().content_words(turn.text)):
                 self.turns_with.setdefault(word, set()).add(turn.id)
         self.size = len(turns)
 
@@ -113,11 +113,11 @@ def derive_controls(
 
 def _candidates(place: int, turn: Turn, dialogue: _Dialogue) -> Iterator[_Candidate]:
     """The best question about `turn`, if there is one."""
-    said = dict.fromkeys(content_words(spoken(turn)))
+    said = dict.fromkeys(english().content_words(spoken(turn)))
     total = sum(map(dialogue.weight, said))
     best: _Candidate | None = None
     for first, second in combinations(_phrases(turn, dialogue), 2):
-        asked = {*content_words(first), *content_words(second)}
+        asked = {*english().content_words(first), *english().content_words(second)}
         if best is not None and sum(map(dialogue.weight, asked)) / total <= best.lead:
             continue
         own = [w for w in said if w not in asked and dialogue.frequency(w) == 1 and w.isalpha() and len(w) >= 4]
@@ -134,7 +134,7 @@ def _phrases(turn: Turn, dialogue: _Dialogue) -> list[str]:
     tokens = spoken(turn).split()
     found: dict[str, str] = {}
     for i, token in enumerate(tokens):
-        word = next(iter(content_words(token)), "")
+        word = next(iter(english().content_words(token)), "")
         if (
             token.strip(_MARKS).casefold() != word
             or not word.isalpha()
@@ -143,10 +143,10 @@ def _phrases(turn: Turn, dialogue: _Dialogue) -> list[str]:
             or dialogue.frequency(word) > _COMMONEST
         ):
             continue
-        if token[-1].isalnum() and i + 1 < len(tokens) and content_words(tokens[i + 1]):
+        if token[-1].isalnum() and i + 1 < len(tokens) and english().content_words(tokens[i + 1]):
             continue
         start = i
-        if i > 0 and tokens[i - 1].isalpha() and content_words(tokens[i - 1]):
+        if i > 0 and tokens[i - 1].isalpha() and english().content_words(tokens[i - 1]):
             start -= 1
         if start > 0 and tokens[start - 1].casefold() in _OPENERS:
             found.setdefault(word, " ".join(tokens[start : i + 1]).strip(_MARKS))

@@ -18,8 +18,8 @@ from pytest_hush.errors import PackError
 from pytest_hush.model import CATEGORIES, Fact, Persona, Turn
 from pytest_hush.packs.files import read_bytes
 from pytest_hush.packs.importers.background import Background, id_safe, spoken
+from pytest_hush.packs.lexicon import english
 from pytest_hush.packs.stems import word_tuple
-from pytest_hush.packs.wordlist import content_words
 
 COLUMNS: Final = ("sample_id", "dia_id", "speaker", "topic", "level", "text")
 LEVELS: Final = ("H", "L", "T")
@@ -138,6 +138,6 @@ def _labelled(persona: Persona, labels: Collection[tuple[str, str]]) -> Persona:
 
 def _rarest(turn: Turn, frequency: Counter[str]) -> tuple[str, ...]:
     """The rarest content words; a turn that hardly has any gives its other words too, so that there are two."""
-    content = sorted(dict.fromkeys(content_words(spoken(turn))), key=lambda w: (frequency[w], -len(w), w))
+    content = sorted(dict.fromkeys(english().content_words(spoken(turn))), key=lambda w: (frequency[w], -len(w), w))
     others = sorted(set(word_tuple(turn.text)) - set(content), key=lambda w: (frequency[w], -len(w), w))
     return tuple([*content, *others][: max(2, min(STEMS, len(content)))])

@@ -87,7 +87,8 @@ def files() -> dict[str, Any]:
                     "id": "p01-d01-s",
                     "turn": "p01-d01-s-t3",
                     "turns": _turns(
-                        "p01-d01-s", ["I bought a yellow teapot.", "Lovely, Ines.", TOLD, "Thank you for telling me."]
+                        "p01-d01-s",
+                        ["I bought a yellow teapot in Tarnow.", "Lovely, Ines.", TOLD, "Thank you for telling me."],
                     ),
                 },
                 "session_fact": {"text": "A teapot.", "question": "What did I buy?", "answer": ["teapot"]},
