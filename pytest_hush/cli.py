@@ -251,7 +251,9 @@ def probes_manifest(folder: Path) -> None:
 
 @probes.command("plant")
 @click.option("--background", required=True, type=click.Path(path_type=Path), help="The dialogues to plant into.")
-@click.option("--format", "form", default="auto", show_default=True, help="The dialogues' format: auto or locomo.")
+@click.option(
+    "--format", "form", default="auto", show_default=True, help="Format: auto, locomo, memorybank, madial or jsonl."
+)
 @click.option("--sensitive", type=click.Path(path_type=Path), help="Labels of turns that are sensitive already (TSV).")
 @click.option("--pack", default="starter", show_default=True, help="The pack whose disclosures are planted.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the new pack.")

@@ -11,6 +11,8 @@ pytest_plugins = ["pytester"]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LOCOMO = Path(os.environ.get("HUSH_LOCOMO") or REPOSITORY.parent / "shared" / "data" / "locomo" / "locomo10.json")
+DIALOGUES = Path(os.environ.get("HUSH_DIALOGUES") or REPOSITORY.parent / "shared" / "data" / "alt")
+"""Folder of MemoryBank's and MADial-Bench's files, which are not part of the project."""
 
 
 @pytest.fixture
@@ -29,3 +31,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.filterwarnings("error"))
             if config.pluginmanager.hasplugin("timeout") and item.get_closest_marker("real") is None:
                 item.add_marker(pytest.mark.timeout(300))
+
+
+@pytest.fixture
+def third_party_dialogues() -> Path:
+    """The folder of MemoryBank's and MADial-Bench's files; skips by name where it is absent."""
+    if not DIALOGUES.is_dir():
+        pytest.skip(f"MemoryBank and MADial-Bench are not here: set HUSH_DIALOGUES (looked at {DIALOGUES})")
+    return DIALOGUES

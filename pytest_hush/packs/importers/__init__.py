@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Final, Protocol, cast
 
 from pytest_hush.errors import PackError
-from pytest_hush.model import Persona
 from pytest_hush.packs.files import read_bytes
-from pytest_hush.packs.importers.background import Background
+from pytest_hush.packs.importers.background import Background, Reading
 from pytest_hush.packs.importers.sensitive import with_labels
 
-FORMATS: Final = ("locomo",)
+FORMATS: Final = ("locomo", "memorybank", "madial", "jsonl")
 """Names of the formats; each is a module of this package that is an `Importer`."""
 
 
@@ -22,10 +21,11 @@ class Importer(Protocol):
 
     VERSION: str
     LICENCE: str
+    PRIVATE: bool
 
     def recognises(self, body: bytes) -> bool: ...
 
-    def read(self, path: Path, body: bytes) -> tuple[tuple[Persona, ...], tuple[str, ...]]: ...
+    def read(self, path: Path, body: bytes) -> Reading: ...
 
 
 def read_background(path: str | Path, format: str = "auto", *, sensitive: str | Path | None = None) -> Background:
@@ -43,14 +43,16 @@ def read_background(path: str | Path, format: str = "auto", *, sensitive: str | 
     body = read_bytes(file)
     name = format if format != "auto" else _tell(file, body)
     importer = _importer(name)
-    personas, notes = importer.read(file, body)
+    reading = importer.read(file, body)
     background = Background(
         format=name,
         sha256=hashlib.sha256(body).hexdigest(),
         licence=importer.LICENCE,
         importer=f"{name}@{importer.VERSION}",
-        personas=personas,
-        notes=notes,
+        personas=reading.personas,
+        notes=reading.notes,
+        ambient_labelled=reading.ambient_labelled,
+        private=importer.PRIVATE,
     )
     return background if sensitive is None else with_labels(background, Path(sensitive).expanduser())
 

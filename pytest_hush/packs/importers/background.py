@@ -18,7 +18,8 @@ class Background:
 
     `sha256` is of the file read, `importer` is ``name@version`` (part of the hash of a planted pack), `notes`
     are what the importer did to the data: turns dropped, dates out of order. `ambient_labelled` is True when
-    somebody labelled the sensitive turns; `labels_sha256` is then of that file, else empty.
+    somebody labelled the sensitive turns; `labels_sha256` is then of the file that says so, else
+    empty. `private`: a pack planted into them is.
     """
 
     format: str
@@ -29,6 +30,16 @@ class Background:
     notes: tuple[str, ...] = ()
     ambient_labelled: bool = False
     labels_sha256: str = ""
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one importer read of a file: the dialogues, what it did to the data, and whether turns are labelled."""
+
+    personas: tuple[Persona, ...]
+    notes: tuple[str, ...] = ()
+    ambient_labelled: bool = False
 
 
 def id_safe(text: str) -> str:

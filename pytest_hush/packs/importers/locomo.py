@@ -6,22 +6,21 @@ no other part of this package sees pictures. ``qa``, summaries and observations 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-from pytest_hush.errors import PackError
 from pytest_hush.model import Persona, Role, Session, Turn
-from pytest_hush.packs.importers.background import PICTURE, id_safe
-from pytest_hush.packs.problems import shown
+from pytest_hush.packs.importers.background import PICTURE, Reading, id_safe
+from pytest_hush.packs.importers.reading import json_body, refuse, text_of
 from pytest_hush.packs.schema import DATE_FORMAT
 
 VERSION: Final = "1"
 LICENCE: Final = "CC-BY-NC-4.0"
+PRIVATE: Final = False
 
 # Not strptime's %B and %p: those follow the machine's locale.
 _DATE: Final = re.compile(r"\s*(\d{1,2}):(\d{2})\s*([ap])m on (\d{1,2}) ([A-Za-z]+),? (\d{4})\s*", re.IGNORECASE)
@@ -35,24 +34,19 @@ def recognises(body: bytes) -> bool:
     return body.lstrip()[:1] == b"[" and b'"conversation"' in body and b'"session_' in body
 
 
-def read(path: Path, body: bytes) -> tuple[tuple[Persona, ...], tuple[str, ...]]:
+def read(path: Path, body: bytes) -> Reading:
     """The dialogues in file order, and notes. Raises one `PackError` that says where the file is not LoCoMo."""
-    try:
-        samples = json.loads(body.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise PackError(
-            f"{path} is not whole JSON ({error}); expected LoCoMo's locomo10.json. Was the download cut off?"
-        ) from None
+    samples = json_body(path, body, "LoCoMo's locomo10.json")
     if not isinstance(samples, list) or not samples:
-        _refuse(path, "the top level", samples, "a list of dialogues, as in locomo10.json")
+        refuse(path, "the top level", samples, "a list of dialogues, as in locomo10.json")
     notes: list[str] = []
     personas: dict[str, Persona] = {}
     for number, sample in enumerate(samples, start=1):
         persona = _persona(path, f"dialogue {number}", sample, notes)
         if persona.id in personas:
-            _refuse(path, f"dialogue {number}, `sample_id`", persona.id, "an id that no other dialogue has")
+            refuse(path, f"dialogue {number}, `sample_id`", persona.id, "an id that no other dialogue has")
         personas[persona.id] = persona
-    return tuple(personas.values()), tuple(notes)
+    return Reading(tuple(personas.values()), tuple(notes))
 
 
 def parse_date(text: str) -> str | None:
@@ -68,40 +62,29 @@ def parse_date(text: str) -> str | None:
     return date.strftime(DATE_FORMAT)
 
 
-def _refuse(path: Path, where: str, read: object, expected: str) -> NoReturn:
-    raise PackError(f"{path}, {where}: read {shown(read)}; expected {expected}.")
-
-
-def _text(path: Path, where: str, parent: dict[str, Any], name: str) -> str:
-    value = parent.get(name)
-    if not isinstance(value, str) or not value.strip():
-        _refuse(path, f"{where}, `{name}`", value, "a text")
-    return " ".join(value.split())
-
-
 def _persona(path: Path, where: str, sample: Any, notes: list[str]) -> Persona:
     if not isinstance(sample, dict) or not isinstance(sample.get("conversation"), dict):
-        _refuse(path, where, sample, "an object with `sample_id` and `conversation`")
+        refuse(path, where, sample, "an object with `sample_id` and `conversation`")
     talk: dict[str, Any] = sample["conversation"]
-    name = _text(path, where, sample, "sample_id")
+    name = text_of(path, where, sample, "sample_id")
     key = id_safe(name)
     if not key:
-        _refuse(path, f"{where}, `sample_id`", name, "a text with letters or digits")
+        refuse(path, f"{where}, `sample_id`", name, "a text with letters or digits")
     where = f"dialogue {name}"
     speakers: dict[str, Role] = {}
-    speakers[_text(path, where, talk, "speaker_a")] = "user"
-    speakers[_text(path, where, talk, "speaker_b")] = "assistant"
+    speakers[text_of(path, where, talk, "speaker_a")] = "user"
+    speakers[text_of(path, where, talk, "speaker_b")] = "assistant"
     if len(speakers) < 2:
-        _refuse(path, f"{where}, `speaker_b`", next(iter(speakers)), "another speaker than `speaker_a`")
+        refuse(path, f"{where}, `speaker_b`", next(iter(speakers)), "another speaker than `speaker_a`")
     sessions = tuple(_sessions(path, where, key, talk, speakers, notes))
     if not sessions:
-        _refuse(path, f"{where}, `conversation`", sorted(talk)[:4], "sessions named session_1, session_2, …")
+        refuse(path, f"{where}, `conversation`", sorted(talk)[:4], "sessions named session_1, session_2, …")
     if late := [s.id for before, s in pairwise(sessions) if s.date <= before.date]:
         notes.append(f"{where}: {', '.join(late)} not later than the session before; the sessions' order is kept")
     seen: set[str] = set()
     for turn in (t for s in sessions for t in s.turns):
         if turn.id in seen:
-            _refuse(path, f"{where}, `dia_id`", turn.id, "an id that no other turn has")
+            refuse(path, f"{where}, `dia_id`", turn.id, "an id that no other turn has")
         seen.add(turn.id)
     user, partner = speakers
     return Persona(key, user, partner, f"{user} of the LoCoMo dialogue {name}, talking with {partner}.", sessions, ())
@@ -116,10 +99,10 @@ def _sessions(
         field = f"session_{number}"
         turns, date = talk.get(field), talk.get(f"{field}_date_time")
         if not isinstance(turns, list):
-            _refuse(path, f"{where}, `{field}`", turns, "a list of turns")
+            refuse(path, f"{where}, `{field}`", turns, "a list of turns")
         iso = parse_date(date) if isinstance(date, str) else None
         if iso is None:
-            _refuse(path, f"{where}, `{field}_date_time`", date, "a date such as '1:56 pm on 8 May, 2023'")
+            refuse(path, f"{where}, `{field}_date_time`", date, "a date such as '1:56 pm on 8 May, 2023'")
         read = [_turn(path, f"{where}, `{field}`, turn {i}", key, t, speakers) for i, t in enumerate(turns, start=1)]
         kept = tuple(t for t in read if t.text)
         if len(kept) < len(read):
@@ -132,18 +115,18 @@ def _sessions(
 
 def _turn(path: Path, where: str, key: str, turn: Any, speakers: dict[str, Role]) -> Turn:
     if not isinstance(turn, dict):
-        _refuse(path, where, turn, "an object with `speaker`, `dia_id` and `text`")
-    speaker = _text(path, where, turn, "speaker")
+        refuse(path, where, turn, "an object with `speaker`, `dia_id` and `text`")
+    speaker = text_of(path, where, turn, "speaker")
     if speaker not in speakers:
-        _refuse(path, f"{where}, `speaker`", speaker, f"{' or '.join(map(repr, speakers))}")
-    dia = id_safe(_text(path, where, turn, "dia_id"))
+        refuse(path, f"{where}, `speaker`", speaker, f"{' or '.join(map(repr, speakers))}")
+    dia = id_safe(text_of(path, where, turn, "dia_id"))
     if not dia:
-        _refuse(path, f"{where}, `dia_id`", turn["dia_id"], "an id such as 'D1:3'")
+        refuse(path, f"{where}, `dia_id`", turn["dia_id"], "an id such as 'D1:3'")
     # The caption alone says that there is a picture: hundreds of turns have one without `img_url`.
     parts = {name: turn.get(name) or "" for name in ("text", "blip_caption")}
     for name, value in parts.items():
         if not isinstance(value, str):
-            _refuse(path, f"{where}, `{name}`", value, "a text")
+            refuse(path, f"{where}, `{name}`", value, "a text")
     text, caption = (" ".join(value.split()) for value in parts.values())
     if caption:
         text = f"{text}{PICTURE}{caption}]".strip()

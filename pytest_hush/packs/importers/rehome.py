@@ -65,6 +65,7 @@ def plant_into(pack: Pack, background: Background) -> Pack:
         title=f"{pack.title}, planted into {background.format} dialogues",
         licence=f"{pack.licence} AND {background.licence}",
         hash=_hash(pack, background),
+        private=pack.private or background.private,
         personas=tuple(personas),
         disclosures=tuple(disclosures),
         probes=probes,

@@ -81,7 +81,7 @@ def with_labels(background: Background, path: Path) -> Background:
         labels[persona][turn.id, category_of(row["topic"])] = None
     return replace(
         background,
-        personas=tuple(_labelled(p, labels[p.id]) for p in background.personas),
+        personas=tuple(with_ambient(p, labels[p.id]) for p in background.personas),
         ambient_labelled=True,
         labels_sha256=hashlib.sha256(body).hexdigest(),
     )
@@ -116,8 +116,8 @@ def _rows(path: Path, body: bytes) -> Iterator[tuple[int, dict[str, str]]]:
         yield number, row
 
 
-def _labelled(persona: Persona, labels: Collection[tuple[str, str]]) -> Persona:
-    """`persona` with one ambient fact for each (turn, category): a turn may hold two topics."""
+def with_ambient(persona: Persona, labels: Collection[tuple[str, str]]) -> Persona:
+    """`persona` with one ambient fact for each (turn id, category) of `labels`: a turn may hold two topics."""
     turns = [t for s in persona.sessions for t in s.turns]
     frequency = Counter(w for t in turns for w in set(word_tuple(t.text)))
     place = {t.id: i for i, t in enumerate(turns)}
