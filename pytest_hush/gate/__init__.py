@@ -1,18 +1,28 @@
 """From records and a threshold file to verdicts: pure, deterministic, no I/O. numpy is imported on the first call."""
 
 from pytest_hush.gate.check import check
+from pytest_hush.gate.contrasts import Comparison, comparisons, contrasts
 from pytest_hush.gate.estimates import estimates
 from pytest_hush.gate.judge import all_skipped, exit_blocked, judge
-from pytest_hush.gate.types import NO_GUARANTEE, Estimate, Outcome, Verdict
+from pytest_hush.gate.reference import Reference, reference, refusal
+from pytest_hush.gate.types import NO_GUARANTEE, PASSING, Contrast, Estimate, Outcome, Verdict
 
 __all__ = [
     "NO_GUARANTEE",
+    "PASSING",
+    "Comparison",
+    "Contrast",
     "Estimate",
     "Outcome",
+    "Reference",
     "Verdict",
     "all_skipped",
     "check",
+    "comparisons",
+    "contrasts",
     "estimates",
     "exit_blocked",
     "judge",
+    "reference",
+    "refusal",
 ]

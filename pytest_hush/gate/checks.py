@@ -41,12 +41,23 @@ def selection(arm: Arm, cases: tuple[Case, ...]) -> Finding | None:
     return None
 
 
-def missing(arm: Arm, cases: tuple[Case, ...], lost: int, max_missing: float) -> Finding | None:
-    """Invalid when more than the share `max_missing` of `cases` carries no usable score (`lost` of them)."""
+def missing(arm: Arm, cases: tuple[Case, ...], lost: int, max_missing: float, *, partner: str = "") -> Finding | None:
+    """Invalid when more than the share `max_missing` of `cases` carries no usable score (`lost` of them).
+
+    `partner` names the other side of a paired difference: then a case without a measured twin there is lost too.
+    """
     if not arm.records:
         return Finding("invalid", f"There is no record at all of {len(cases)} planned cases: nothing was measured.")
     if lost <= max_missing * len(cases):
         return None
+    measured = sum(r.measured for r in arm.found(cases))
+    if partner in ("baseline", "anchor") and len(cases) - measured <= max_missing * len(cases):
+        return Finding(
+            "invalid",
+            f"{lost} of {len(cases)} planned cases have no measured twin in the {partner}; at most "
+            f"{100 * max_missing:g} % may be missing. Measure both on one plan: the same --hush-sample, --hush-seed, "
+            f"--hush-repeats.",
+        )
     return Finding(
         "invalid",
         f"{lost} of {len(cases)} planned cases carry no score ({_causes(arm, cases, lost)}); at most "

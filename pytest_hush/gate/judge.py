@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_hush.gate import checks
 from pytest_hush.gate.arms import Arm, Run, lay_out
+from pytest_hush.gate.change import change_parts
 from pytest_hush.gate.check import family_size, in_family
+from pytest_hush.gate.reference import Pair, Reference, refusal
 from pytest_hush.gate.types import Verdict
 from pytest_hush.gate.verdicts import Draft, verdict
 from pytest_hush.model import Record
@@ -28,21 +30,23 @@ def judge(
     *,
     mode: Mode,
     selected: frozenset[Identity] | None = None,
+    references: Mapping[str, Reference] | None = None,
     today: datetime.date,
 ) -> list[Verdict]:
     """One verdict for each gate, model and planned condition that the gate matches, in the order of the file.
 
     `selected` are the cases that this session meant to run (None: all, or those of the plan's shard): cases left
-    out of it make a gate skipped, cases lost for any other reason widen its bounds. `today` decides waivers.
+    out of it make a gate skipped, cases lost for any other reason widen its bounds. `references`: ``baseline`` and
+    ``anchor``, where they were given. `today` decides waivers.
     """
     run = lay_out(records, plan, selected)
+    others = references or {}
     family = family_size(thresholds, plan)
     drafts: list[Draft] = []
     for gate in thresholds.gates:
         arms = [a for a in run.arms if gate.matches(a.condition)]
-        drafts += [_draft(gate, a, run, plan, thresholds, mode) for a in arms] or [_unmatched(gate, plan)]
-    tested = [p for d in drafts if in_family(d.gate) and (p := _p(d)) is not None]
-    adjusted = iter(holm(tested, family) if thresholds.multiplicity == "holm" else tested)
+        drafts += [_draft(gate, a, run, plan, thresholds, mode, others) for a in arms] or [_unmatched(gate, plan)]
+    adjusted = iter(_adjusted([d for d in drafts if in_family(d.gate) and _p(d) is not None], family, thresholds))
     verdicts = []
     for d in drafts:
         p = _p(d)
@@ -71,10 +75,34 @@ def _unmatched(gate: Gate, plan: Plan) -> Draft:
     return Draft(gate, None, 0, checks.Finding("skipped", reason))
 
 
-def _draft(gate: Gate, arm: Arm, run: Run, plan: Plan, thresholds: Thresholds, mode: Mode) -> Draft:
+def _adjusted(tested: Sequence[Draft], family: int, thresholds: Thresholds) -> Sequence[float]:
+    """The p of the family's measured hypotheses, corrected as the file says."""
+    single = [p for d in tested if (p := _p(d)) is not None]
+    if thresholds.multiplicity == "none" or not tested:
+        return single
+    if thresholds.multiplicity == "holm":
+        return holm(single, family)
+    from pytest_hush.stats.signflip import max_t
+
+    measured = [d.measured for d in tested if d.measured is not None]
+    personas = sorted({g for m in measured for g in m.contrasts})
+    joint = max_t([[m.contrasts.get(g, 0.0) for g in personas] for m in measured])
+    # Hypotheses of the family that were not measured have no contrasts: Bonferroni's factor stands for them.
+    return [min(1.0, p * family / len(tested)) for p in joint]
+
+
+def _draft(
+    gate: Gate,
+    arm: Arm,
+    run: Run,
+    plan: Plan,
+    thresholds: Thresholds,
+    mode: Mode,
+    references: Mapping[str, Reference],
+) -> Draft:
     counted = gate.metric in COUNTED
     cases = arm.cases + arm.invited if counted else arm.relevant(gate.stratum)
-    reference = run.arm(arm.model, "none") if gate.versus == "none" else None
+    matched = run.arm(arm.model, "none") if gate.versus == "none" else None
 
     def found(outcome: checks.Unjudged, reason: str) -> Draft:
         return Draft(gate, arm, len(cases), checks.Finding(outcome, reason))
@@ -87,13 +115,26 @@ def _draft(gate: Gate, arm: Arm, run: Run, plan: Plan, thresholds: Thresholds, m
     if not cases:
         return found("skipped", f"The plan has no case for it ({gate.stratum or 'no probe'}).")
     skipped = checks.selection(arm, cases)
-    if skipped is None and reference is not None:
-        skipped = checks.selection(reference, reference.relevant(gate.stratum))
+    if skipped is None and matched is not None:
+        skipped = checks.selection(matched, matched.relevant(gate.stratum))
     if skipped is not None:
         return Draft(gate, arm, len(cases), skipped)
     if not arm.records:
         return Draft(gate, arm, len(cases), checks.missing(arm, cases, len(cases), thresholds.max_missing))
-    measured = _measure(gate, arm, reference, plan)
+    theirs: Mapping[Pair, Record] | None = None
+    if matched is not None:
+        theirs = {(r.probe_id, r.repeat): r for r in matched.found(matched.relevant(gate.stratum))}
+    elif gate.versus:
+        other = references.get(gate.versus)
+        if other is None:
+            return found(*_without(gate))
+        if refused := refusal(other, next(iter(arm.records.values())).instrument):
+            return found("invalid", refused)
+        model, absent = other.model_for(arm.model, arm.condition)
+        if absent:
+            return found("invalid" if gate.baseline == "required" else "skipped", absent)
+        theirs = other.records[model, arm.condition]
+    measured = _measure(gate, arm, theirs, plan)
     if measured.note.startswith("exposure is unknown"):
         return Draft(
             gate,
@@ -104,29 +145,44 @@ def _draft(gate: Gate, arm: Arm, run: Run, plan: Plan, thresholds: Thresholds, m
         )
     finding = None
     if gate.metric != "completeness":
-        finding = checks.missing(arm, cases, measured.missing, thresholds.max_missing)
+        finding = checks.missing(
+            arm, cases, measured.missing, thresholds.max_missing, partner=gate.versus if theirs is not None else ""
+        )
     if finding is None and not counted:
         finding = checks.health(arm, thresholds.health)
     if finding is None and measured.value is None:
         finding = checks.Finding("inconclusive", f"Nothing to judge: {measured.note}.")
-    return Draft(gate, arm, len(cases), finding, measured)
+    parts = None
+    if gate.metric == "uis" and gate.versus in ("baseline", "anchor") and theirs is not None:
+        parts = change_parts(arm, theirs, gate.stratum)
+    source = references[gate.versus].source if gate.versus in references else ""
+    return Draft(gate, arm, len(cases), finding, measured, parts, source)
 
 
-def _measure(gate: Gate, arm: Arm, reference: Arm | None, plan: Plan) -> Measurement:
+def _without(gate: Gate) -> tuple[checks.Unjudged, str]:
+    """What a gate comes to whose reference was not given."""
+    option = f"--hush-{gate.versus}"
+    if gate.baseline == "required":
+        return "invalid", f"This gate needs the {gate.versus}: give {option}."
+    return "skipped", f"No {gate.versus} was given ({option}), and this gate does not require one."
+
+
+def _measure(gate: Gate, arm: Arm, theirs: Mapping[Pair, Record] | None, plan: Plan) -> Measurement:
     from pytest_hush.gate import measure
 
     ambient = ambient_ids(plan.pack)
     if gate.metric in COUNTED:
         return measure.counted(arm, gate.metric)
-    if reference is not None:
+    if theirs is not None:
         return measure.increase(
             arm,
-            reference,
+            theirs,
             gate.metric,
             gate.stratum,
             ambient=ambient,
             confidence=gate.confidence,
             limit=gate.limit,
+            at_least=gate.decrease_at_most is not None,
         )
     return measure.level(
         arm,

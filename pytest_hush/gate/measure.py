@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict
 
 from pytest_hush.gate.arms import Arm
 from pytest_hush.gate.price import cost
-from pytest_hush.model import Case
+from pytest_hush.model import Case, Record
 from pytest_hush.stats.aggregate import paired, sample
 from pytest_hush.stats.bootstrap import seed
 from pytest_hush.stats.intervals import TABLE_RHO, bound, evidence, p_above, passing_rho
 from pytest_hush.stats.missing import share, widen
 from pytest_hush.stats.paired import difference, difference_bound, difference_p
+from pytest_hush.stats.signflip import effect_size, sign_flip
 
 EXPOSURE_STRATA = ("exposed", "not-exposed")
+TABLE_LIMIT = 4.0
+"""Points: the smallest limit whose floor on the correlation is the table's (0.02)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,11 @@ class Measurement:
 
     `widened` is how many points missing cases added to each bound, `design` the variance of the mean over that
     of as many independent cases (above 1: personas differ), `personas` those that hold a scored case.
+
+    `contrasts`: persona -> sum over its probes of score minus limit (or of differences minus margin), in the direction
+    of worse, for joint tests. Of a paired difference: `no_increase`, the share of pairs in 0..100 that did not rise;
+    `effect`, the mean of the persona mean differences over their standard deviation; `flip_p`, the one-sided
+    sign-flip p of "no persona rises".
     """
 
     n: int
@@ -36,6 +46,10 @@ class Measurement:
     personas: int = 0
     design: float = 1.0
     note: str = ""
+    contrasts: Mapping[str, float] = field(default_factory=dict)
+    no_increase: float | None = None
+    effect: float | None = None
+    flip_p: float | None = None
 
 
 def level(
@@ -84,17 +98,37 @@ def level(
         personas=found.personas,
         design=found.variance / independent if independent > 0 and found.personas > 1 else 1.0,
         note="one persona" if found.personas < 2 and kind != "fixed-suite" else "",
+        contrasts={}
+        if worst is None
+        else {g: total - (worst / 100.0 + part) * n for g, (total, n) in drawn.totals.items()},
     )
 
 
+def pairs_of(arm: Arm, stratum: str) -> dict[tuple[str, int], Record]:
+    """The records of an arm's uninvited cases by (probe id, repeat): one side of a paired difference."""
+    return {(r.probe_id, r.repeat): r for r in arm.found(arm.relevant(stratum))}
+
+
 def increase(
-    arm: Arm, reference: Arm, metric: str, stratum: str, *, ambient: frozenset[str], confidence: float, limit: float
+    arm: Arm,
+    theirs: Mapping[tuple[str, int], Record],
+    metric: str,
+    stratum: str,
+    *,
+    ambient: frozenset[str],
+    confidence: float,
+    limit: float,
+    at_least: bool = False,
 ) -> Measurement:
-    """The paired difference of `arm` to `reference` over cases of the same probe and repeat, in points."""
+    """The paired difference of `arm` to the records `theirs` over cases of the same probe and repeat, in points.
+
+    `at_least`: more is better, so the limit is on the decrease; `value` and bounds are then of the decrease.
+    """
     cases = arm.relevant(stratum)
-    mine = {(r.probe_id, r.repeat): r for r in arm.found(cases)}
-    theirs = {(r.probe_id, r.repeat): r for r in reference.found(reference.relevant(stratum))}
+    mine = pairs_of(arm, stratum)
     pairs, n = paired(mine, theirs, metric, ambient)
+    if at_least:
+        pairs = {g: {probe: [-d for d in ds] for probe, ds in own.items()} for g, own in pairs.items()}
     lost = len(cases) - n
     found = difference(pairs)
     if found is None:
@@ -115,7 +149,30 @@ def increase(
         widened=100.0 * part,
         personas=found.personas,
         note="one persona" if found.personas < 2 else "",
+        contrasts={
+            g: math.fsum(math.fsum(d) / len(d) - limit / 100.0 - part for d in by_probe.values())
+            for g, by_probe in pairs.items()
+        },
+        **_of_pairs(pairs),
     )
+
+
+class _OfPairs(TypedDict):
+    no_increase: float
+    effect: float | None
+    flip_p: float
+
+
+def _of_pairs(pairs: Mapping[str, Mapping[str, Sequence[float]]]) -> _OfPairs:
+    """What else a reader wants of paired differences by persona and probe."""
+    probes = {g: [math.fsum(d) / len(d) for d in by_probe.values()] for g, by_probe in pairs.items() if by_probe}
+    every = [d for own in probes.values() for d in own]
+    means = [math.fsum(own) / len(own) for own in probes.values()]
+    return {
+        "no_increase": _points(sum(d <= 0 for d in every) / len(every)),
+        "effect": effect_size(means),
+        "flip_p": sign_flip(means),
+    }
 
 
 def counted(arm: Arm, metric: str) -> Measurement:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Outcome = Literal["pass", "fail", "inconclusive", "invalid", "skipped"]
-Direction = Literal["at_most", "at_least", "increase_at_most"]
+Outcome = Literal["pass", "pass, regressed", "fail", "inconclusive", "invalid", "skipped"]
+"""``pass, regressed``: worse than the baseline beyond chance, and within the margin that is allowed."""
+PASSING: Final[frozenset[str]] = frozenset({"pass", "pass, regressed"})
+Direction = Literal["at_most", "at_least", "increase_at_most", "decrease_at_most"]
 WaiverState = Literal["", "active", "expired"]
 
 NO_GUARANTEE: Final = (
@@ -41,6 +43,34 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Contrast:
+    """The paired difference of one condition to the matched `none` reference, or to another run, in points -100..100.
+
+    `lower`, `upper`: bounds, each one-sided at `confidence`. `no_increase`: percent of pairs that did not rise.
+    `effect`: mean over standard deviation of the persona mean differences. `flip_p`: one-sided sign-flip p over
+    personas of "no persona rises". None where nothing can be said; `note` says why.
+    """
+
+    model: str
+    condition: str
+    versus: str
+    metric: str
+    n: int
+    planned: int
+    missing: int
+    value: float | None
+    lower: float | None
+    upper: float | None
+    confidence: float
+    no_increase: float | None
+    effect: float | None
+    flip_p: float | None
+    exposure_part: float | None = None
+    response_part: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The outcome of one gate for one model and condition.
 
@@ -48,6 +78,10 @@ class Verdict:
     `reason` says, for every outcome but ``pass`` and ``fail``, what is wrong or what would settle it. Numbers are
     those of `Estimate`, in the gate's unit; None where nothing was estimated. `p` is one-sided, of "worse than
     the limit"; `p_adjusted` is corrected for the `family` block hypotheses of the file.
+
+    Of a paired difference: `versus` names the other side and `reference` where its records are; `effect`, `flip_p`
+    and `no_increase` as in `Contrast`. Of a UIS change between two runs, `exposure_part` and `response_part` in points
+    add up to `value`; None where exposure is not known.
     """
 
     gate: str
@@ -78,6 +112,13 @@ class Verdict:
     demonstration: bool
     policy: str
     thresholds: str
+    versus: str = ""
+    reference: str = ""
+    no_increase: float | None = None
+    effect: float | None = None
+    flip_p: float | None = None
+    exposure_part: float | None = None
+    response_part: float | None = None
 
     @property
     def id(self) -> str:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Draft:
     """One gate on one arm, measured or found impossible to judge, before the correction for the family.
 
-    `arm` is None for a gate that matches no planned condition.
+    `arm` is None for a gate that matches no planned condition. `parts` are those of a UIS change, `source` names the
+    run that it is a change from.
     """
 
     gate: Gate
@@ -27,6 +28,8 @@ class Draft:
     planned: int
     finding: checks.Finding | None = None
     measured: Measurement | None = None
+    parts: tuple[float, float] | None = None
+    source: str = ""
 
 
 def _decide(gate: Gate, m: Measurement, p_adjusted: float | None, family: int) -> tuple[Outcome, str]:
@@ -41,6 +44,8 @@ def _decide(gate: Gate, m: Measurement, p_adjusted: float | None, family: int) -
         return "inconclusive", "The bootstrap interval has no width: all scores are alike. Use interval = 'calibrated'."
     at_least = gate.at_least is not None
     if m.lower >= gate.limit if at_least else m.upper <= gate.limit:
+        if gate.versus in ("baseline", "anchor") and m.lower > 0:
+            return "pass, regressed", words.regressed(gate)
         return "pass", ""
     if not (m.upper < gate.limit if at_least else m.lower > gate.limit):
         return "inconclusive", words.settle(gate, m)
@@ -73,8 +78,15 @@ def verdict(
         outcome, reason = d.finding.outcome, d.finding.reason
     else:
         outcome, reason = _decide(gate, m, p_adjusted, family)
-    if m is not None and m.value is not None and outcome in ("pass", "fail", "inconclusive") and d.finding is None:
+    if (
+        m is not None
+        and m.value is not None
+        and outcome in ("pass", "pass, regressed", "fail", "inconclusive")
+        and d.finding is None
+    ):
         sentence = words.judged(about, gate, m, outcome)
+        if d.parts is not None:
+            sentence += words.parts(d.parts)
     else:
         sentence = words.unjudged(about, outcome)
     if demonstration:
@@ -116,12 +128,21 @@ def verdict(
         demonstration=demonstration,
         policy=thresholds.policy,
         thresholds=thresholds.label,
+        versus=gate.versus,
+        reference=d.source,
+        no_increase=m.no_increase if m else None,
+        effect=m.effect if m else None,
+        flip_p=m.flip_p if m else None,
+        exposure_part=d.parts[0] if d.parts else None,
+        response_part=d.parts[1] if d.parts else None,
     )
 
 
 def _direction(gate: Gate) -> Direction:
     if gate.increase_at_most is not None:
         return "increase_at_most"
+    if gate.decrease_at_most is not None:
+        return "decrease_at_most"
     return "at_least" if gate.at_least is not None else "at_most"
 
 

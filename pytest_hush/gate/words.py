@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pytest_hush.gate.types import PASSING
 from pytest_hush.thresholds import Gate
 
 if TYPE_CHECKING:
@@ -47,13 +48,30 @@ def judged(about: str, gate: Gate, m: Measurement, outcome: str) -> str:
     limit, unit = gate.limit, UNITS.get(gate.metric, "")
     value = number(m.value, limit)
     bound = _bound(gate, m, outcome)
-    if gate.increase_at_most is not None:
-        direction = "above" if m.value >= 0 else "below"
+    if gate.versus:
+        falls = gate.decrease_at_most is not None
+        direction = "below" if falls is (m.value >= 0) else "above"
         value = number(abs(m.value), limit)
-        return f"{about} is {value} points {direction} no memory{bound}; an increase of {limit:g} is allowed."
+        other = {"none": "no memory"}.get(gate.versus, f"the {gate.versus}")
+        allowed = f"a decrease of {limit:g}" if falls else f"an increase of {limit:g}"
+        return f"{about} is {value} points {direction} {other}{bound}; {allowed} is allowed."
     if gate.at_least is not None:
         return f"{about} is {value}{unit}{bound}; at least {limit:g}{unit} is wanted."
     return f"{about} is {value}{unit}{bound}; the limit is {limit:g}{unit}."
+
+
+def parts(change: tuple[float, float]) -> str:
+    """The decomposition of a UIS change, in a sentence that follows the verdict's."""
+    exposure, response = change
+    return f" Of the change, {exposure:+.1f} come from exposure and {response:+.1f} from the replies."
+
+
+def regressed(gate: Gate) -> str:
+    """The reason of a pass that is worse than before."""
+    return (
+        f"It is worse than the {gate.versus} beyond chance, within the margin of {gate.limit:g} points. Look at "
+        f"the cases that changed before the margin is lost again."
+    )
 
 
 def unjudged(about: str, outcome: str) -> str:
@@ -72,7 +90,7 @@ def _bound(gate: Gate, m: Measurement, outcome: str) -> str:
     tail = f" with {100 * gate.confidence:g} % confidence{suite}{plain}"
     if outcome == "inconclusive":
         return f", between {low} and {high}{tail}"
-    good_side = (outcome == "pass") is (gate.at_least is None)
+    good_side = (outcome in PASSING) is (gate.at_least is None)
     return (f", at most {high}" if good_side else f", at least {low}") + tail
 
 

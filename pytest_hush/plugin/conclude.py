@@ -21,7 +21,7 @@ RESULT = "result.json"
 
 def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
     """Judge the run and write ``result.json``. The second value is why a run without any verdict fails, or ''."""
-    from pytest_hush.gate import all_skipped, estimates, exit_blocked, judge
+    from pytest_hush.gate import all_skipped, comparisons, contrasts, estimates, exit_blocked, judge
     from pytest_hush.report.summary import summarise
 
     setup, folder = session.setup, session.folder
@@ -35,6 +35,7 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
             setup.thresholds,
             mode=setup.options.mode,
             selected=session.selected,
+            references=setup.references,
             today=datetime.datetime.now(tz=datetime.UTC).date(),
         )
     failed = ""
@@ -55,6 +56,8 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
         screening_judge=bool(getattr(setup.judge, "screening", False)),
         run_folder=str(folder.path),
         notes=run_notes(session, records),
+        contrasts=contrasts(records, setup.plan, setup.references, confidence=setup.thresholds.confidence),
+        comparisons=comparisons(records, setup.plan, setup.references),
     )
     if failed:
         summary = replace(summary, status="skipped", reason=failed)

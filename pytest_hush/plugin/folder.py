@@ -31,6 +31,7 @@ def open_run_folder(session: HushSession) -> RunFolder:
     manifest = run_manifest(session.setup)
     if not options.resume:
         folder = RunFolder.create(options.out, manifest, root=root)
+        folder.keep_plan(session.setup.plan)
         session.messages += folder.messages
         return folder
     path = options.out or latest(root)
@@ -96,6 +97,7 @@ def run_manifest(setup: Setup) -> dict[str, Any]:
         "thresholds": f"{setup.thresholds.name}@{setup.thresholds.version}+{setup.thresholds.hash[:12]}",
         "mode": setup.options.mode,
         "private": plan.pack.private,
+        "screening_judge": bool(getattr(judge, "screening", False)),
     }
 
 

@@ -121,6 +121,8 @@ def emit(session: pytest.Session, verdict: Verdict) -> None:
 
     A gate that fails without blocking is an expected failure: shown by ``-rx``, no part of the exit code.
     """
+    from pytest_hush.gate import PASSING
+
     text = f"{verdict.outcome}: {verdict.sentence} {verdict.reason} {verdict.waiver_text}".strip()
     properties = [
         ("hush.gate", verdict.gate),
@@ -129,7 +131,7 @@ def emit(session: pytest.Session, verdict: Verdict) -> None:
     ]
     if verdict.outcome == "skipped":
         _reports(session, f"gate[{verdict.id}]", "skipped", text, properties)
-    elif verdict.outcome == "pass":
+    elif verdict.outcome in PASSING:
         _reports(session, f"gate[{verdict.id}]", "passed", "", properties)
     else:
         _reports(session, f"gate[{verdict.id}]", "failed" if verdict.blocks else "warned", text, properties)

@@ -51,7 +51,7 @@ OPTIONS: tuple[_Option, ...] = (
     _Option("memory-model", "the model that memory systems extract with", metavar="SPEC"),
     _Option("pack", "the probe pack: a bundled name or a folder (default: starter)", default="starter", metavar="PACK"),
     _Option(
-        "background", "plant the pack's disclosures into the dialogues of this file (LoCoMo's JSON)", metavar="FILE"
+        "background", "plant the pack's disclosures into the dialogues of this file (LoCoMo and others)", metavar="FILE"
     ),
     _Option("background-sensitive", "labels of turns already sensitive in the background (TSV)", metavar="FILE"),
     _Option(
@@ -63,7 +63,15 @@ OPTIONS: tuple[_Option, ...] = (
         default="pr",
         choices=("pr", "release"),
     ),
-    _Option("baseline", "records of the main branch to compare with", metavar="PATH"),
+    _Option(
+        "baseline",
+        "the run to compare with, as a rule the main branch's: a run folder, a records file, or what `hush baseline "
+        "save` wrote",
+        metavar="PATH",
+    ),
+    _Option(
+        "anchor", "a second run to compare with, as a rule the last release's: small losses add up", metavar="PATH"
+    ),
     _Option(
         "sample",
         "plan only N probes, balanced over persona and family, drawn by the seed; gates are judged on that plan",
@@ -102,7 +110,6 @@ OPTIONS: tuple[_Option, ...] = (
     _Option("memory-base-url", "base URL for --hush-memory-model", metavar="URL"),
 )
 UNAVAILABLE: dict[str, str] = {
-    "baseline": "comparison with a baseline run",
     "report": "the HTML report",
     "redact": "redaction of the artefacts",
     "memory-model": "a memory system with its own extraction model",
@@ -153,6 +160,8 @@ class Options:
     background_sensitive: Path | None = None
     thresholds: str = "demo"
     mode: Literal["pr", "release"] = "pr"
+    baseline: Path | None = None
+    anchor: Path | None = None
     sample: int | None = None
     repeats: int = 1
     seed: int = 0
@@ -221,6 +230,8 @@ def read_options(config: pytest.Config) -> Options:
         background_sensitive=_path(raw["background-sensitive"], invocation) if raw["background-sensitive"] else None,
         thresholds=raw["thresholds"],
         mode=raw["mode"],
+        baseline=_path(raw["baseline"], invocation) if raw["baseline"] else None,
+        anchor=_path(raw["anchor"], invocation) if raw["anchor"] else None,
         sample=_integer("sample", raw["sample"], 1) if raw["sample"] else None,
         repeats=_integer("repeats", raw["repeats"], 1),
         seed=_integer("seed", raw["seed"], 0),

@@ -17,6 +17,7 @@ from pytest_hush.model import DEMONSTRATION_MODELS, Condition, Pack
 from pytest_hush.plan import Plan, build_plan, parse_conditions, parse_shard
 
 if TYPE_CHECKING:
+    from pytest_hush.gate import Reference
     from pytest_hush.plugin.options import Options
     from pytest_hush.protocols import Judge, Memory, Model
     from pytest_hush.thresholds import Thresholds
@@ -36,6 +37,7 @@ class Setup:
     models: Mapping[str, Model | None]
     memories: Mapping[str, Memory | None]
     judge: Judge | None
+    references: Mapping[str, Reference]
 
 
 def prepare(hook: Any, options: Options) -> Setup:
@@ -89,7 +91,8 @@ def prepare(hook: Any, options: Options) -> Setup:
         if given is None:
             raise UsageError(f"--hush-judge={judge_spec!r}: no judge of that name.")
         judge = wrap_judge(given, name=judge_spec)
-    from pytest_hush.gate import check
+    from pytest_hush.gate import check, refusal
+    from pytest_hush.gate.reading import read_references
     from pytest_hush.thresholds import load_thresholds
 
     def retrieving(condition: Condition) -> bool:
@@ -119,7 +122,22 @@ def prepare(hook: Any, options: Options) -> Setup:
             f"{judge_spec} measures {policy!r}. Name a file and a judge of one policy."
         )
     check(thresholds, plan)
-    return Setup(options, pack, plan, thresholds, models, memories, judge)
+    references = read_references({"baseline": options.baseline, "anchor": options.anchor}, thresholds, plan)
+    for other in references.values():
+        # What this run knows of its instrument before a call: a night is not spent on a comparison that is refused.
+        if refused := refusal(other, known_instrument(plan, judge)):
+            raise UsageError(f"--hush-{other.role}: {refused}")
+    return Setup(options, pack, plan, thresholds, models, memories, judge, references)
+
+
+def known_instrument(plan: Plan, judge: Judge | None) -> dict[str, Any]:
+    """The fields of the instrument that stand before the first call; those of a judge to come are left out."""
+    pack = plan.pack
+    found = {"pack": f"{pack.name}@{pack.version}+{pack.hash[:12]}"}
+    for name, attribute in (("judge", "name"), ("judge_version", "version"), ("rubric", "rubric")):
+        if value := str(getattr(judge, attribute, "") or ""):
+            found[name] = value
+    return found
 
 
 def _ask(hook: Any, name: str, **arguments: Any) -> Any:

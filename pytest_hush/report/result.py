@@ -65,6 +65,10 @@ def result(summary: Summary, *, exit_code: int, plugin_version: str) -> dict[str
             for model, condition in summary.arms()
         ],
         "estimates": [asdict(e) for e in summary.estimates],
+        "contrasts": [asdict(c) for c in summary.contrasts],
+        "comparisons": [
+            asdict(c) | {"changed": list(c.changed), "unpaired": list(c.unpaired)} for c in summary.comparisons
+        ],
         "verdicts": [{"id": v.id, **asdict(v)} for v in summary.verdicts],
         "positive_controls": [asdict(c) for c in summary.controls],
         "spending": asdict(summary.spending),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_hush.gate import NO_GUARANTEE, Estimate, Verdict
+from pytest_hush.gate import NO_GUARANTEE, Comparison, Contrast, Estimate, Verdict
 from pytest_hush.gate.price import cost
 from pytest_hush.model import DEMONSTRATION_MODELS, Record
 from pytest_hush.plan import Plan
@@ -74,6 +74,8 @@ class Summary:
     screening_judge: bool
     run_folder: str = ""
     notes: Sequence[str] = field(default_factory=tuple)
+    contrasts: Sequence[Contrast] = field(default_factory=tuple)
+    comparisons: Sequence[Comparison] = field(default_factory=tuple)
 
     def estimate(self, model: str, condition: str, metric: str, stratum: str = "") -> Estimate | None:
         """The estimate of one metric, or None where there is none."""
@@ -119,6 +121,8 @@ def summarise(
     screening_judge: bool = False,
     run_folder: str = "",
     notes: Sequence[str] = (),
+    contrasts: Sequence[Contrast] = (),
+    comparisons: Sequence[Comparison] = (),
 ) -> Summary:
     """Gather `records` (of one plan) and their verdicts. `stopped` is why the run ended early, or ''."""
     statuses: dict[tuple[str, str], Counter[str]] = {}
@@ -153,6 +157,8 @@ def summarise(
         screening_judge=screening_judge,
         run_folder=run_folder,
         notes=tuple(notes),
+        contrasts=tuple(contrasts),
+        comparisons=tuple(comparisons),
     )
 
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from pytest_hush.gate import Estimate, Outcome, Verdict
+from pytest_hush.gate import PASSING, Contrast, Estimate, Outcome, Verdict
 from pytest_hush.model import DEMONSTRATION_MODELS
 from pytest_hush.report.published import PUBLISHED_EXPOSURE, PUBLISHED_UIS, SOURCE
 from pytest_hush.report.summary import ControlTally, Summary, notices
@@ -19,6 +19,7 @@ from pytest_hush.report.visible import visible
 
 _MARK: Final[Mapping[Outcome, str]] = {
     "pass": "PASS",
+    "pass, regressed": "PASS, REGRESSED",
     "fail": "FAIL",
     "inconclusive": "INCONCLUSIVE",
     "invalid": "INVALID",
@@ -37,7 +38,7 @@ def render(summary: Summary, *, width: int = 100) -> list[str]:
     """
     width = max(width, 80)
     lines = [*_wrapped(_headline(summary), width), "", *_table(summary, width)]
-    for line in (*_strata(summary), *_legend(summary)):
+    for line in (*_strata(summary), *_differences(summary), *_legend(summary), *_changes(summary)):
         lines += _wrapped(line, width)
     if summary.verdicts:
         lines.append("")
@@ -143,6 +144,44 @@ def _strata(summary: Summary) -> list[str]:
     return lines
 
 
+def _differences(summary: Summary) -> list[str]:
+    """UIS beside the matched reference and beside other runs, one line a condition and reference."""
+    lines = []
+    for c in summary.contrasts:
+        if c.metric != "uis" or c.value is None or c.lower is None or c.upper is None:
+            continue
+        where = c.condition if len(summary.plan.models) == 1 else f"{c.model} under {c.condition}"
+        other = "no memory" if c.versus == "none" else f"the {c.versus}"
+        line = f"UIS under {where} beside {other}: {c.value:+.1f} [{c.lower:+.1f}, {c.upper:+.1f}]"
+        line += f", no increase in {c.no_increase:.0f} % of {c.n} pairs" + _tests(c)
+        if c.exposure_part is not None and c.response_part is not None:
+            line += f"; from exposure {c.exposure_part:+.1f}, from replies {c.response_part:+.1f}"
+        lines.append(line)
+    return lines
+
+
+def _tests(c: Contrast) -> str:
+    parts = [f"sign-flip p {c.flip_p:.2g}"] if c.flip_p is not None else []
+    parts += [f"effect {c.effect:+.1f}"] if c.effect is not None else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _changes(summary: Summary) -> list[str]:
+    """What is under test beside what was: the subject's fields, and probes without a twin."""
+    lines = []
+    for c in summary.comparisons:
+        where = f"{c.model} under {c.condition} and the {c.role} {c.source}"
+        if c.refused:
+            lines.append(f"not compared: {where}: {c.refused}")
+            continue
+        told = "; ".join(c.changed[:6]) + (f"; and {len(c.changed) - 6} more" if len(c.changed) > 6 else "")
+        lines.append(f"what changed between {where}: {told or 'nothing in the recorded subject'}")
+        if c.unpaired:
+            shown = ", ".join(c.unpaired[:5]) + (f" and {len(c.unpaired) - 5} more" if len(c.unpaired) > 5 else "")
+            lines.append(f"without a measured twin there: {len(c.unpaired)} probes ({shown})")
+    return lines
+
+
 def _legend(summary: Summary) -> list[str]:
     first = next((e for e in summary.estimates if e.value is not None), None)
     parts = [f"model {summary.plan.models[0]}"] if len(summary.plan.models) == 1 else []
@@ -181,11 +220,11 @@ def _urgency(verdict: Verdict) -> int:
     """What blocks first, then what warns, then what was not judged, then what passed."""
     if verdict.blocks:
         return 0
-    return {"skipped": 2, "pass": 3}.get(verdict.outcome, 1)
+    return {"pass, regressed": 2, "skipped": 3, "pass": 4}.get(verdict.outcome, 1)
 
 
 def _gate(verdict: Verdict) -> str:
-    mark = _MARK[verdict.outcome] + ("" if verdict.blocks or verdict.outcome in ("pass", "skipped") else " (warns)")
+    mark = _MARK[verdict.outcome] + ("" if verdict.blocks or verdict.outcome in PASSING | {"skipped"} else " (warns)")
     if verdict.waiver == "active":
         mark += " (waived)"
     # The notice below the gates says it once for all of them.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_hush.model import Pack, Record
@@ -111,12 +111,14 @@ def in_stratum(record: Record, stratum: str) -> bool | None:
 class Sample:
     """`cells` of a metric, `n` scored cases in the stratum, `outside` scored cases out of it.
 
-    Cases of the plan that are in neither are missing.
+    Cases of the plan that are in neither are missing. `totals`: persona -> (sum of scores, probes) in the stratum,
+    which joint tests over several gates need by name.
     """
 
     cells: Cells
     n: int
     outside: int
+    totals: Mapping[str, tuple[float, int]] = field(compare=False)
 
 
 def sample(
@@ -145,7 +147,11 @@ def sample(
             n += 1
         else:
             elsewhere[probe] += 1
-    return Sample(_cells(probes, elsewhere), n, sum(elsewhere.values()))
+    by_persona: dict[str, list[float]] = defaultdict(list)
+    for (persona, _, _), scores in probes.items():
+        by_persona[persona].append(math.fsum(scores) / len(scores))
+    totals = {persona: (math.fsum(scores), len(scores)) for persona, scores in by_persona.items()}
+    return Sample(_cells(probes, elsewhere), n, sum(elsewhere.values()), totals)
 
 
 def paired(

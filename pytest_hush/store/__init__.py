@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_hush.store.baseline import Scores, load_scores, save_baseline
 from pytest_hush.store.budget import Budget
 from pytest_hush.store.cache import Cache, cache_key
 from pytest_hush.store.codec import record_from_json, record_to_json
@@ -13,11 +14,14 @@ __all__ = [
     "Cache",
     "RecordLog",
     "RunFolder",
+    "Scores",
     "StoreWarning",
     "cache_key",
     "latest",
+    "load_scores",
     "read_records",
     "record_from_json",
     "record_to_json",
+    "save_baseline",
     "write_atomically",
 ]

@@ -16,9 +16,12 @@ from typing import Any, Final, Self
 
 from pytest_hush.errors import StoreError
 from pytest_hush.model import Record
+from pytest_hush.plan import Plan
+from pytest_hush.plan.file import plan_data, plan_from
 from pytest_hush.store.records import RecordLog, Warn, read_records, warn_user
 
 MANIFEST: Final = "manifest.json"
+PLAN: Final = "plan.json"
 SCHEMA: Final = 1
 HOME: Final = ".hush"
 
@@ -100,6 +103,30 @@ class RunFolder:
                 f"Start a fresh run (without --hush-resume): replies that are still valid come from the cache."
             )
         return run
+
+    def keep_plan(self, plan: Plan) -> None:
+        """Write ``plan.json``: what the run is judged on, without a text. Raises `StoreError`."""
+        text = json.dumps(plan_data(plan), ensure_ascii=False, separators=(",", ":"))
+        try:
+            write_atomically(self.path / PLAN, text + "\n")
+        except OSError as error:
+            raise StoreError(f"{self.path / PLAN}: the plan cannot be written: {error.strerror}.") from error
+
+    def plan(self) -> Plan:
+        """The plan that `keep_plan` wrote. Raises `StoreError` when there is none, or it is not this run's."""
+        path = self.path / PLAN
+        try:
+            plan = plan_from(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, AttributeError) as error:
+            raise StoreError(
+                f"{path}: the run's plan cannot be read ({error}). A run is judged on its plan: measure it again with "
+                f"this version."
+            ) from None
+        except StoreError as error:
+            raise StoreError(f"{path}: {error}") from None
+        if plan.hash != self.manifest["plan_hash"]:
+            raise StoreError(f"{path}: the plan is not that of the run's manifest. The run folder was put together.")
+        return plan
 
     def log(self, writer: str) -> RecordLog:
         """A fresh records file for the process named `writer` (``main``, ``gw0``…)."""

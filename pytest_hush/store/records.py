@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -108,8 +108,17 @@ def read_records(folder: Path, *, warn: Warn = warn_user) -> list[Record]:
     A torn last line is ignored; a garbled line elsewhere is left out with a warning that names file and line.
     Raises `StoreError` for a record of another schema or an unreadable file.
     """
+    return _best(sorted(folder.glob("records-*.jsonl")), warn)
+
+
+def read_file(path: Path, *, warn: Warn = warn_user) -> list[Record]:
+    """The records of one file, as `read_records` reads those of a folder."""
+    return _best([path], warn)
+
+
+def _best(paths: Iterable[Path], warn: Warn) -> list[Record]:
     best: dict[str, tuple[int, bytes, Record]] = {}
-    for path in sorted(folder.glob("records-*.jsonl")):
+    for path in paths:
         try:
             lines = path.read_bytes().split(b"\n")
         except OSError as error:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pytest_hush.model import CATEGORIES, FAMILIES
-from pytest_hush.thresholds.types import COUNTED, IntervalKind, Metric, Severity
+from pytest_hush.thresholds.types import COUNTED, IntervalKind, Metric, Multiplicity, Severity
 
 SCHEMA: Final = 1
 STRATA: Final = (
@@ -76,6 +76,7 @@ class GateFile(_Strict):
     interval: IntervalKind = "calibrated"
     versus: Literal["none", "baseline", "anchor"] | None = None
     increase_at_most: Limit | None = Field(None, description="Points, with versus only.")
+    decrease_at_most: Limit | None = Field(None, description="Points, with versus only; for helpfulness.")
     baseline: Literal["required", "optional"] | None = Field(None, description="With versus = 'baseline' or 'anchor'.")
     waive: WaiverFile | None = None
 
@@ -83,8 +84,9 @@ class GateFile(_Strict):
     def _one_limit(self) -> GateFile:
         if self.versus is not None:
             self._paired()
-        elif self.increase_at_most is not None:
-            raise ValueError("increase_at_most needs versus = 'none', 'baseline' or 'anchor'")
+        elif self.increase_at_most is not None or self.decrease_at_most is not None:
+            key = "increase_at_most" if self.increase_at_most is not None else "decrease_at_most"
+            raise ValueError(f"{key} needs versus = 'none', 'baseline' or 'anchor'")
         elif (self.at_most is None) == (self.at_least is None):
             found = "neither" if self.at_most is None else "both"
             raise ValueError(f"expected exactly one of at_most and at_least, found {found}")
@@ -93,7 +95,7 @@ class GateFile(_Strict):
         if self.metric in COUNTED:
             self._counted()
         if self.metric not in ("cost_usd", "latency_s"):
-            for key in ("at_most", "at_least", "increase_at_most"):
+            for key in _LIMITS:
                 value = getattr(self, key)
                 if value is not None and value > 100:
                     raise ValueError(f"{key} = {value:g} is beyond the scale of {self.metric}, points in 0..100")
@@ -102,14 +104,17 @@ class GateFile(_Strict):
         return self
 
     def _paired(self) -> None:
-        if self.increase_at_most is None or self.at_most is not None or self.at_least is not None:
-            raise ValueError("versus needs increase_at_most, and neither at_most nor at_least")
-        if self.metric in COUNTED or self.metric == "exposure":
+        if self.at_most is not None or self.at_least is not None:
+            raise ValueError("versus needs increase_at_most or decrease_at_most, and neither at_most nor at_least")
+        if self.metric in COUNTED or (self.metric == "exposure" and self.versus == "none"):
             raise ValueError(f"{self.metric} has no paired difference: leave versus out")
-        if self.metric == "helpfulness":
-            raise ValueError("more helpfulness is better, so a limit on its increase means nothing: use at_least")
+        wanted = "decrease_at_most" if self.metric == "helpfulness" else "increase_at_most"
+        other = "increase_at_most" if self.metric == "helpfulness" else "decrease_at_most"
+        if getattr(self, other) is not None or getattr(self, wanted) is None:
+            better = "more" if self.metric == "helpfulness" else "less"
+            raise ValueError(f"{better} {self.metric} is better, so versus needs {wanted}")
         if self.stratum in ("exposed", "not-exposed"):
-            raise ValueError("the reference is never exposed: a paired difference has no exposure stratum")
+            raise ValueError("the two sides of a pair differ in exposure: a paired difference has no exposure stratum")
         if self.interval != "calibrated":
             raise ValueError("a paired difference has one interval: leave interval out")
 
@@ -131,7 +136,7 @@ class ThresholdFile(_Strict):
     version: Text
     policy: Text
     confidence: Confidence = 0.95
-    multiplicity: Literal["holm", "none"] = "holm"
+    multiplicity: Multiplicity = "holm"
     inconclusive: InconclusiveFile = InconclusiveFile()
     max_missing: Annotated[float, Field(ge=0, lt=1)] = 0.05
     health: HealthFile = HealthFile()
@@ -159,7 +164,7 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-_LIMITS: Final = ("at_most", "at_least", "increase_at_most")
+_LIMITS: Final = ("at_most", "at_least", "increase_at_most", "decrease_at_most")
 
 
 def parse(text: str) -> tuple[ThresholdFile, dict[str, Any]]:

@@ -38,12 +38,6 @@ def parse_thresholds(text: str, source: str = "<text>") -> Thresholds:
         raise ThresholdError(
             f"Threshold file {source}, {error}. Correct the file; docs/reference/thresholds.md describes every key."
         ) from None
-    for gate in file.gate:
-        if gate.versus in ("baseline", "anchor"):
-            raise ThresholdError(
-                f"Threshold file {source}, gate {gate.id!r}: versus = {gate.versus!r} needs a baseline: not "
-                f"available in this version. Remove the gate, or compare with no memory (versus = 'none')."
-            )
     return Thresholds(
         schema=file.schema_,
         name=file.name,
@@ -67,6 +61,7 @@ def parse_thresholds(text: str, source: str = "<text>") -> Thresholds:
                 interval=g.interval,
                 versus=g.versus or "",
                 increase_at_most=g.increase_at_most,
+                decrease_at_most=g.decrease_at_most,
                 baseline=g.baseline or "optional",
                 waive=None if g.waive is None else Waiver(g.waive.reason, g.waive.by, g.waive.expires),
             )

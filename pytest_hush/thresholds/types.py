@@ -23,6 +23,7 @@ Severity = Literal["block", "warn"]
 Mode = Literal["pr", "release"]
 IntervalKind = Literal["calibrated", "bootstrap", "fixed-suite"]
 Versus = Literal["", "none", "baseline", "anchor"]
+Multiplicity = Literal["holm", "max-t", "none"]
 
 COUNTED: Final[frozenset[str]] = frozenset({"cost_usd", "latency_s", "completeness"})
 """Metrics that are counted, not estimated: no interval, no p, not in the family of the correction."""
@@ -52,8 +53,8 @@ class Health:
 class Gate:
     """One limit. Scores, exposure and completeness are in 0..100, cost in US dollars, latency in seconds.
 
-    Exactly one of `at_most`, `at_least` (a level) and `increase_at_most` (a paired difference, with `versus`)
-    is a number; the others are None. `condition` is one or more glob patterns between ``|``.
+    Exactly one of `at_most`, `at_least` (a level), `increase_at_most` and `decrease_at_most` (a paired difference,
+    with `versus`) is a number; the others are None. `condition` is one or more glob patterns between ``|``.
     """
 
     id: str
@@ -67,13 +68,15 @@ class Gate:
     interval: IntervalKind = "calibrated"
     versus: Versus = ""
     increase_at_most: float | None = None
+    decrease_at_most: float | None = None
     baseline: Literal["required", "optional"] = "optional"
     waive: Waiver | None = None
 
     @property
     def limit(self) -> float:
-        """The number that the gate holds against: whichever of the three it has."""
-        return next(x for x in (self.at_most, self.at_least, self.increase_at_most) if x is not None)
+        """The number that the gate holds against: whichever of the four it has."""
+        limits = (self.at_most, self.at_least, self.increase_at_most, self.decrease_at_most)
+        return next(x for x in limits if x is not None)
 
     def matches(self, condition: str) -> bool:
         """True when a pattern matches. ``none``, the reference, is matched by its own name only, by no wildcard."""
@@ -92,7 +95,7 @@ class Thresholds:
     version: str
     policy: str
     confidence: float
-    multiplicity: Literal["holm", "none"]
+    multiplicity: Multiplicity
     inconclusive: Mapping[Mode, Severity]
     max_missing: float
     health: Health

@@ -110,7 +110,7 @@ def test_hash_covers_the_content_not_the_layout() -> None:
             HEAD
             + GATE.replace("at_most", "increase_at_most").replace('c = "uis"', 'c = "helpfulness"')
             + 'versus="none"\n',
-            ["use at_least"],
+            ["more helpfulness is better, so versus needs decrease_at_most"],
         ),
         (HEAD + GATE.replace('c = "uis"', 'c = "completeness"'), ["completeness takes at_least"]),
         (HEAD + GATE.replace('c = "uis"', 'c = "latency_s"') + 'stratum = "exposed"\n', ["leave stratum out"]),
@@ -118,11 +118,11 @@ def test_hash_covers_the_content_not_the_layout() -> None:
         (HEAD + GATE + 'waive = { reason = "x", by = "y" }\n', ["line 10", "'expires' is missing"]),
         (HEAD + GATE + 'waive = { reason = "x", by = "y", expires = "soon" }\n', ["expires = 'soon'", "date"]),
         (HEAD + "[health]\nmin_controls = 1\n" + GATE, ["line 6", "min_controls", "min_positive_controls"]),
+        (HEAD + GATE.replace("at_most", "decrease_at_most"), ["decrease_at_most needs versus"]),
         (
-            HEAD + GATE.replace("at_most", "increase_at_most") + 'versus = "baseline"\n',
-            ["needs a baseline", "not available in this version"],
+            HEAD + GATE.replace("at_most", "decrease_at_most") + 'versus = "baseline"\n',
+            ["less uis is better, so versus needs increase_at_most"],
         ),
-        (HEAD + GATE.replace("at_most", "increase_at_most") + 'versus = "anchor"\n', ["'anchor' needs a baseline"]),
     ],
 )
 def test_bad_files_give_one_error_that_says_where_and_what(tmp_path: Path, text: str, expected: list[str]) -> None:
@@ -178,6 +178,17 @@ def test_the_schema_refuses_what_the_reader_refuses() -> None:
         HEAD.replace("schema = 1", "schema = 2") + GATE,
     ):
         assert not validator.is_valid(tomllib.loads(text)), text
+
+
+def test_a_gate_against_another_run_is_read() -> None:
+    text = HEAD + GATE.replace("at_most", "increase_at_most") + 'versus = "anchor"\nbaseline = "required"\n'
+    (gate,) = parse_thresholds(text).gates
+    assert (gate.versus, gate.baseline, gate.limit, gate.increase_at_most) == (
+        "anchor",
+        "required",
+        gate.limit,
+        gate.limit,
+    )
 
 
 def test_the_schema_on_disk_is_the_one_in_force() -> None:

@@ -1,0 +1,23 @@
+"""``hush``: what is done beside a test run. Every command exits with 0, or with 4 and one clear error."""
+
+from __future__ import annotations
+
+import click
+
+from pytest_hush.cli.common import Group
+from pytest_hush.cli.install import install
+from pytest_hush.cli.plan import plan
+from pytest_hush.cli.probes import probes
+from pytest_hush.cli.runs import baseline, gate
+from pytest_hush.cli.show import show
+from pytest_hush.version import __version__
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="hush")
+def main() -> None:
+    """Tools around `pytest --hush-model=… --hush-memory=…`: does memory stay silent when nobody asked?"""
+
+
+for command in (install, plan, show, gate, baseline, probes):
+    main.add_command(command)

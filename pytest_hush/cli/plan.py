@@ -1,0 +1,93 @@
+"""``hush plan``: the dry run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from pytest_hush.plugin.setup import Setup
+
+
+@click.command()
+@click.option("--model", "models", multiple=True, required=True, help="Generator, as for --hush-model; repeatable.")
+@click.option("--memory", "memories", multiple=True, help="Conditions, as for --hush-memory; comma list or repeated.")
+@click.option("--judge", default="", help="Judge, as for --hush-judge.")
+@click.option("--pack", default="starter", show_default=True, help="Probe pack: a bundled name or a folder.")
+@click.option("--background", type=click.Path(path_type=Path), help="Plant the disclosures into this dialogue file.")
+@click.option("--thresholds", default="demo", show_default=True, help="Gate file: a bundled name or a TOML file.")
+@click.option("--sample", type=click.IntRange(1), help="Plan only N probes.")
+@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+def plan(
+    models: tuple[str, ...],
+    memories: tuple[str, ...],
+    judge: str,
+    pack: str,
+    background: Path | None,
+    thresholds: str,
+    sample: int | None,
+    repeats: int,
+    seed: int,
+) -> None:
+    """Show what a run would do, without a call: cases, calls, and the most that they can cost.
+
+    The bound covers every reply of the plan at its full output, and memory text by condition: vector 5 entries of
+    100 words, full-context its whole token budget (24,000 at most), others 200 words. An LLM judge has a line of its
+    own: about 3,000 tokens in and 800 out for a judgement. Retries, a judge's second try at an answer that could not
+    be read, and what a memory calls for itself are not covered.
+    """
+    from pytest_hush.plugin.options import Options
+    from pytest_hush.plugin.setup import prepare
+
+    options = Options(
+        rootpath=Path.cwd(),
+        model=models,
+        memory=memories,
+        judge=judge,
+        pack=pack,
+        background=background.absolute() if background else None,
+        thresholds=thresholds,
+        sample=sample,
+        repeats=repeats,
+        seed=seed,
+    )
+    for line in plan_lines(prepare(hook_relay(), options)):
+        click.echo(line)
+
+
+def hook_relay() -> Any:
+    """The hooks as the command line sees them: built-ins and installed packages, no conftest.py."""
+    import pluggy
+
+    from pytest_hush.plugin import builtin, hookspecs
+
+    manager = pluggy.PluginManager("pytest")
+    manager.add_hookspecs(hookspecs)
+    manager.register(builtin)
+    manager.load_setuptools_entrypoints("pytest_hush")
+    return manager.hook
+
+
+def plan_lines(setup: Setup) -> list[str]:
+    """The dry run in words: plan, cases by condition, calls, upper bound of the price."""
+    from pytest_hush.report import forecast
+
+    plan = setup.plan
+    probes = plan.probe_cases()
+    controls = len(plan.cases) - len(probes)
+    pack = plan.pack
+    lines = [
+        f"pack {pack.name} {pack.version}: {len(pack.personas)} personas, {len(pack.probes)} probes",
+        f"plan {plan.hash[:12]}",
+        f"models: {', '.join(plan.models)}; conditions: {', '.join(c.name for c in plan.conditions)}",
+        f"{len(probes)} probe cases, {controls} positive controls: {len(plan.cases)} replies, {len(probes)} judgements",
+    ]
+    for (model, condition), count in Counter((c.model, c.condition.name) for c in probes).items():
+        lines.append(f"  {model} under {condition}: {count} cases")
+    lines += forecast.lines(plan, setup.models, setup.memories, setup.judge)
+    lines.append(f"gates of {setup.thresholds.name} {setup.thresholds.version}: all can be passed with this plan")
+    return lines

@@ -1,0 +1,104 @@
+"""``hush gate`` and ``hush baseline``: what is done with a finished run, without a call."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pytest_hush.cli.common import Group, print_line
+from pytest_hush.errors import UsageError
+from pytest_hush.version import __version__
+
+if TYPE_CHECKING:
+    from pytest_hush.store import RunFolder
+    from pytest_hush.thresholds import Mode
+
+DEFAULT_BASELINE = Path("hush-baseline.json")
+
+
+def opened(run: Path | None) -> RunFolder:
+    """The run folder named, or the last one under ``./.hush``. Raises `UsageError` and `StoreError`."""
+    from pytest_hush.store import RunFolder, latest
+
+    path = run or latest(Path.cwd())
+    if path is None:
+        raise UsageError("There is no run under ./.hush here. Give the folder of a run.")
+    return RunFolder.open(path)
+
+
+def _warn(text: str) -> None:
+    click.echo(f"WARNING: {text}", err=True)
+
+
+@click.command()
+@click.argument("run", required=False, type=click.Path(path_type=Path))
+@click.option("--thresholds", required=True, help="Gate file: a bundled name or a TOML file.")
+@click.option("--mode", type=click.Choice(["pr", "release"]), default="pr", show_default=True)
+@click.option("--baseline", type=click.Path(path_type=Path), help="The run to compare with, as for --hush-baseline.")
+@click.option("--anchor", type=click.Path(path_type=Path), help="The last release's run, as for --hush-anchor.")
+@click.option("--allow-no-verdict", is_flag=True, help="Exit with 0 when every gate was skipped.")
+@click.option("--json", "result_path", type=click.Path(path_type=Path), help="Write the JSON result to this file.")
+def gate(
+    run: Path | None,
+    thresholds: str,
+    mode: Mode,
+    baseline: Path | None,
+    anchor: Path | None,
+    allow_no_verdict: bool,
+    result_path: Path | None,
+) -> None:
+    """Judge the finished RUN (a run folder; by default the last one under ./.hush) by another gate file.
+
+    No model, memory or judge is called, and neither the pack nor the probes are needed: the run folder holds its
+    plan. Exit code 1 when a gate blocks, as in the run itself.
+    """
+    from pytest_hush.report.rejudge import rejudge
+    from pytest_hush.report.result import result, write_result
+    from pytest_hush.report.terminal import render
+
+    folder = opened(run)
+    paths = {role: path.absolute() if path else None for role, path in (("baseline", baseline), ("anchor", anchor))}
+    summary, blocked = rejudge(
+        folder, thresholds, mode=mode, references=paths, today=datetime.datetime.now(tz=datetime.UTC).date(), warn=_warn
+    )
+    for line in render(summary, width=shutil.get_terminal_size().columns):
+        print_line(line)
+    failed = blocked or (summary.status == "skipped" and not allow_no_verdict)
+    if result_path is not None:
+        try:
+            write_result(result_path, result(summary, exit_code=int(failed), plugin_version=__version__))
+        except OSError as error:
+            raise UsageError(f"--json={result_path}: it cannot be written: {error.strerror}.") from error
+    if failed:
+        sys.exit(1)
+
+
+@click.group(cls=Group)
+def baseline() -> None:
+    """Keep a run's scores to compare later runs with."""
+
+
+@baseline.command("save")
+@click.argument("run", required=False, type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_BASELINE, show_default=True)
+def baseline_save(run: Path | None, out: Path) -> None:
+    """Write the scores of RUN (a run folder; by default the last one under ./.hush) to a small file to commit.
+
+    It holds probe ids, exposure flags, scores, the instrument and the subject: no probe, reply, memory entry or
+    disclosure. Name it with --hush-baseline or --hush-anchor.
+    """
+    from pytest_hush.store import save_baseline
+
+    folder = opened(run)
+    plan, records = folder.plan(), folder.records(warn=_warn)
+    planned = [c for c in plan.cases if c.kind == "probe"]
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    kept = save_baseline(out, records, plugin_version=__version__, today=today)
+    click.echo(f"wrote {out}: {kept} of {len(planned)} probe cases, {out.stat().st_size / 1024:.0f} KiB, no texts")
+    if kept < len(planned):
+        _warn(f"{len(planned) - kept} cases were not measured: their pairs will be missing in every comparison.")

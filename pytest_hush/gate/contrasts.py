@@ -1,0 +1,121 @@
+"""Differences that every table shows: each condition to its matched no-memory reference, and to the runs given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_hush.gate.arms import Arm, lay_out
+from pytest_hush.gate.change import change_parts
+from pytest_hush.gate.reference import Pair, Reference, differences, refusal, unpaired
+from pytest_hush.gate.types import Contrast
+from pytest_hush.model import Record
+from pytest_hush.plan import Plan
+from pytest_hush.stats.aggregate import ambient_ids
+
+METRICS: Final = ("uis", "uis_sensitive", "target_uptake", "over_scope", "helpfulness")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One arm beside another run: what changed in the subject, and which probes have no measured twin there.
+
+    `refused` says why the two may not be compared, or is empty.
+    """
+
+    role: str
+    source: str
+    model: str
+    condition: str
+    other_model: str
+    changed: tuple[str, ...]
+    unpaired: tuple[str, ...]
+    refused: str
+
+
+def contrasts(
+    records: Iterable[Record],
+    plan: Plan,
+    references: Mapping[str, Reference] | None = None,
+    *,
+    confidence: float = 0.95,
+) -> list[Contrast]:
+    """Paired differences of `METRICS` for every condition, in plan order: to ``none``, then to each reference.
+
+    Bounds are one-sided at `confidence`; with no limit to hold against, those of the table's correlation floor.
+    """
+    run = lay_out(records, plan, None)
+    ambient = ambient_ids(plan.pack)
+    found: list[Contrast] = []
+    for arm in run.arms:
+        none = run.arm(arm.model, "none")
+        if arm.condition != "none" and none is not None:
+            theirs = {(r.probe_id, r.repeat): r for r in none.found(none.cases)}
+            found += [_contrast(arm, "none", theirs, metric, ambient, confidence) for metric in METRICS]
+        for role, other in (references or {}).items():
+            model, absent = other.model_for(arm.model, arm.condition)
+            if absent or _refused(other, arm):
+                continue
+            there = other.records[model, arm.condition]
+            found += [_contrast(arm, role, there, metric, ambient, confidence) for metric in METRICS]
+    return found
+
+
+def comparisons(records: Iterable[Record], plan: Plan, references: Mapping[str, Reference]) -> list[Comparison]:
+    """How each arm stands to each reference, in plan order."""
+    found = []
+    for arm in lay_out(records, plan, None).arms:
+        for role, other in references.items():
+            model, absent = other.model_for(arm.model, arm.condition)
+            found.append(
+                Comparison(
+                    role=role,
+                    source=other.source,
+                    model=arm.model,
+                    condition=arm.condition,
+                    other_model=model,
+                    changed=differences(other, arm) if model else (),
+                    unpaired=unpaired(other, arm, arm.cases) if model else (),
+                    refused=absent or _refused(other, arm),
+                )
+            )
+    return found
+
+
+def _refused(other: Reference, arm: Arm) -> str:
+    first = next((r for r in arm.records.values() if r.measured), None)
+    return refusal(other, first.instrument) if first else ""
+
+
+def _contrast(
+    arm: Arm,
+    versus: str,
+    theirs: Mapping[Pair, Record],
+    metric: str,
+    ambient: frozenset[str],
+    confidence: float,
+) -> Contrast:
+    from pytest_hush.gate.measure import TABLE_LIMIT, increase  # numpy: paid for on the first estimate
+
+    m = increase(arm, theirs, metric, "", ambient=ambient, confidence=confidence, limit=TABLE_LIMIT)
+    parts = change_parts(arm, theirs, "") if metric == "uis" and versus != "none" else None
+    return Contrast(
+        model=arm.model,
+        condition=arm.condition,
+        versus=versus,
+        metric=metric,
+        n=m.n,
+        planned=m.planned,
+        missing=m.missing,
+        value=m.value,
+        lower=m.lower,
+        upper=m.upper,
+        confidence=confidence,
+        no_increase=m.no_increase,
+        effect=m.effect,
+        flip_p=m.flip_p,
+        exposure_part=parts[0] if parts else None,
+        response_part=parts[1] if parts else None,
+        note=m.note,
+    )

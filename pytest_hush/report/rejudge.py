@@ -1,0 +1,60 @@
+"""A finished run judged once more: by another gate file, in another mode, beside another run. No call is made."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from pathlib import Path
+
+from pytest_hush.errors import UsageError
+from pytest_hush.gate import check, comparisons, contrasts, estimates, exit_blocked, judge
+from pytest_hush.gate.reading import read_references
+from pytest_hush.plan import identity
+from pytest_hush.report.summary import Summary, summarise
+from pytest_hush.store import RunFolder
+from pytest_hush.store.records import Warn
+from pytest_hush.thresholds import Mode, load_thresholds
+
+
+def rejudge(
+    folder: RunFolder,
+    thresholds_source: str,
+    *,
+    mode: Mode,
+    references: Mapping[str, Path | None],
+    today: datetime.date,
+    warn: Warn,
+) -> tuple[Summary, bool]:
+    """The summary of `folder`'s run under another gate file, and whether a verdict blocks.
+
+    Raises `UsageError`, `StoreError` and `ThresholdError`: no record, no plan, a file of another policy, gates that
+    this plan can never pass, a required reference that was not given.
+    """
+    plan = folder.plan()
+    thresholds = load_thresholds(thresholds_source)
+    planned = {identity(c) for c in plan.cases}
+    records = [r for r in folder.records(warn=warn) if r.identity in planned]
+    if not records:
+        raise UsageError(f"{folder.path}: the run holds no record: nothing was measured. Run it first, or finish it.")
+    policies = {str(r.instrument.get("policy", "")) for r in records} - {""}
+    if policies and policies != {thresholds.policy}:
+        raise UsageError(
+            f"--thresholds={thresholds_source}: the file is for the policy {thresholds.policy!r}, the run was judged "
+            f"by {', '.join(sorted(policies))}. Name a file of that policy."
+        )
+    check(thresholds, plan)
+    others = read_references(references, thresholds, plan)
+    verdicts = judge(records, plan, thresholds, mode=mode, references=others, today=today)
+    summary = summarise(
+        records,
+        plan,
+        thresholds,
+        estimates(records, plan, confidence=thresholds.confidence),
+        verdicts,
+        mode=mode,
+        screening_judge=bool(folder.manifest.get("screening_judge", False)),
+        run_folder=str(folder.path),
+        contrasts=contrasts(records, plan, others, confidence=thresholds.confidence),
+        comparisons=comparisons(records, plan, others),
+    )
+    return summary, exit_blocked(verdicts)

@@ -1,0 +1,206 @@
+"""A baseline on disk: the scores of a finished run with their keys, small enough to commit, and no text of a case.
+
+The format is ``docs/reference/baseline.md``: JSON with one case a line, sorted, so that a diff of two baselines is
+a diff of scores.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_hush.errors import StoreError
+from pytest_hush.model import Exposure, Judgement, Record, Usage, canonical_json
+from pytest_hush.store.codec import MALFORMED, flag, listed, mapping, optional, score, text, texts, whole
+from pytest_hush.store.folder import RunFolder, write_atomically
+from pytest_hush.store.records import read_file
+
+SCHEMA: Final = 1
+KIND: Final = "pytest-hush baseline"
+COLUMNS: Final = (
+    "probe_id", "repeat", "invited", "status", "exact", "residue", "ambient",
+    "v", "target_uptake", "over_scope", "helpfulness", "used",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What a run scored. `records` hold keys and scores alone: texts, usage and positive controls are absent.
+
+    `instrument` is the one of all records; `texts` is True where the source has the replies too (a run folder).
+    """
+
+    source: str
+    records: tuple[Record, ...]
+    instrument: Mapping[str, Any]
+    plan_hash: str
+    saved: str = ""
+    texts: bool = False
+
+
+def save_baseline(path: Path, records: Iterable[Record], *, plugin_version: str, today: datetime.date) -> int:
+    """Write the measured probe cases of `records` to `path`; returns how many. Raises `StoreError`.
+
+    Refuses records of several plans or instruments, and an empty run: nothing could be compared with them.
+    """
+    chosen = sorted((r for r in records if r.measured and r.kind == "probe"), key=lambda r: r.identity)
+    if not chosen:
+        raise StoreError(
+            "The run holds no measured probe case: there is nothing to keep as a baseline. Finish it first."
+        )
+    for name in ("plan_hash", "instrument"):
+        if len({canonical_json(getattr(r, name)) for r in chosen}) > 1:
+            raise StoreError(
+                f"The run's records differ in `{name}`: they are not one run. Measure the whole plan with one "
+                f"instrument."
+            )
+    arms: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in chosen:
+        arms[record.model, record.condition].append(record)
+    head = {
+        "schema": SCHEMA,
+        "kind": KIND,
+        "saved": today.isoformat(),
+        "plugin_version": plugin_version,
+        "plan_hash": chosen[0].plan_hash,
+        "instrument": dict(chosen[0].instrument),
+        "columns": list(COLUMNS),
+    }
+    lines = [json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "arms": [']
+    for number, ((model, condition), own) in enumerate(sorted(arms.items())):
+        arm = {"model": model, "condition": condition, "subject": dict(own[0].subject)}
+        lines.append(json.dumps(arm, ensure_ascii=False).removesuffix("}") + ', "cases": [')
+        rows = [json.dumps(_row(r), ensure_ascii=False, separators=(",", ":"), allow_nan=False) for r in own]
+        lines.append(",\n".join(rows))
+        lines.append("]}" + ("," if number + 1 < len(arms) else ""))
+    lines.append("]}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, "\n".join(lines) + "\n")
+    except OSError as error:
+        raise StoreError(f"{path}: the baseline cannot be written: {error.strerror}. Give another --out.") from error
+    return len(chosen)
+
+
+def load_scores(path: Path) -> Scores:
+    """The scores of a run folder, a records file (``.jsonl``), or a saved baseline.
+
+    Raises `StoreError` that says what was read and what was expected.
+    """
+    if path.is_dir():
+        folder = RunFolder.open(path)
+        return _of(str(path), folder.records(), texts=True)
+    if not path.is_file():
+        raise StoreError(f"{path}: no such baseline. Expected a run folder, a records file or a saved baseline.")
+    if path.suffix == ".jsonl":
+        return _of(str(path), read_file(path), texts=True)
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(
+            f"{path}: not a whole baseline ({error}). Expected what `hush baseline save` wrote, a run folder or a "
+            f"records file (.jsonl)."
+        ) from None
+    if not isinstance(data, dict) or data.get("kind") != KIND or data.get("schema") != SCHEMA:
+        raise StoreError(
+            f"{path}: read kind {shown(data, 'kind')}, schema {shown(data, 'schema')}; expected {KIND!r} of "
+            f"schema {SCHEMA}. Make one with `hush baseline save RUN`."
+        )
+    try:
+        return _saved(path, data)
+    except MALFORMED as error:
+        raise StoreError(
+            f"{path}: the baseline is damaged ({type(error).__name__}: {error}). Save it again with "
+            f"`hush baseline save`."
+        ) from None
+
+
+def shown(data: object, name: str) -> str:
+    """A field of what was read, for an error."""
+    return repr(data.get(name))[:60] if isinstance(data, dict) else "nothing"
+
+
+def _of(source: str, records: Sequence[Record], *, texts: bool) -> Scores:
+    chosen = [r for r in records if r.kind == "probe"]
+    if not any(r.measured for r in chosen):
+        raise StoreError(
+            f"{source}: it holds no measured probe case: there is nothing to compare with. Finish that run."
+        )
+    measured = [r for r in chosen if r.measured]
+    for name in ("plan_hash", "instrument"):
+        if len({canonical_json(getattr(r, name)) for r in measured}) > 1:
+            raise StoreError(
+                f"{source}: its records differ in `{name}`: they are not one run, and cannot be a baseline."
+            )
+    return Scores(source, tuple(measured), measured[0].instrument, measured[0].plan_hash, texts=texts)
+
+
+def _row(r: Record) -> list[Any]:
+    j = r.judgements[0] if r.judgements else None
+    scores = [None] * 4 if j is None else [j.v, j.target_uptake, j.over_scope, j.helpfulness]
+    e = r.exposure
+    return [
+        r.probe_id, r.repeat, int(r.invited), r.status, e.exact, e.residue, e.ambient, *scores,
+        list(j.used) if j else [],
+    ]  # fmt: skip
+
+
+def _saved(path: Path, data: Mapping[str, Any]) -> Scores:
+    if listed(data["columns"]) != list(COLUMNS):
+        raise ValueError(f"columns {data['columns']}")
+    instrument, plan_hash = mapping(data["instrument"]), text(data["plan_hash"])
+    records = []
+    for arm in listed(data["arms"]):
+        model, condition, subject = text(arm["model"]), text(arm["condition"]), mapping(arm["subject"])
+        for row in listed(arm["cases"]):
+            probe, repeat, invited, status, exact, residue, ambient, *scores, used = listed(row)
+            judgement = None
+            if any(s is not None for s in scores):
+                v, uptake, over, helpful = scores
+                judgement = Judgement(
+                    judge="",
+                    rubric="",
+                    v=optional(score, v),
+                    target_uptake=score(uptake),
+                    over_scope=score(over),
+                    helpfulness=score(helpful),
+                    used=texts(used),
+                    evidence="",
+                    rationale="",
+                )
+            records.append(
+                Record(
+                    key=f"{model}|{condition}|{text(probe)}|{invited}|{repeat}",
+                    plan_hash=plan_hash,
+                    kind="probe",
+                    probe_id=probe,
+                    disclosure_id=None,
+                    persona="",
+                    family="",
+                    category="",
+                    strength="",
+                    position=None,
+                    condition=condition,
+                    model=model,
+                    repeat=whole(repeat),
+                    invited=bool(whole(invited)),
+                    status=text(status),  # type: ignore[arg-type]
+                    exposure=Exposure(*(optional(flag, x) for x in (exact, residue, ambient))),
+                    entries=(),
+                    reply="",
+                    judgements=() if judgement is None else (judgement,),
+                    usage=Usage(0, 0, None),
+                    latency_s=0.0,
+                    attempts=0,
+                    instrument=instrument,
+                    subject=subject,
+                )
+            )
+    if not records:
+        raise ValueError("no case in it")
+    return Scores(str(path), tuple(records), instrument, plan_hash, saved=text(data["saved"]))
