@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,8 +58,22 @@ def plan(
         repeats=repeats,
         seed=seed,
     )
-    for line in plan_lines(prepare(hook_relay(), options)):
+    with _keys():
+        setup = prepare(hook_relay(), options)
+    for line in plan_lines(setup):
         click.echo(line)
+
+
+@contextmanager
+def _keys() -> Iterator[None]:
+    """Placeholder keys for the time being: no call is made, but clients refuse to be made without one."""
+    absent = [name for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY") if name not in os.environ]
+    os.environ.update(dict.fromkeys(absent, "unused-in-a-dry-run"))
+    try:
+        yield
+    finally:
+        for name in absent:
+            os.environ.pop(name, None)
 
 
 def hook_relay() -> Any:
@@ -74,6 +91,7 @@ def hook_relay() -> Any:
 
 def plan_lines(setup: Setup) -> list[str]:
     """The dry run in words: plan, cases by condition, calls, upper bound of the price."""
+    from pytest_hush.gate.power import resolutions
     from pytest_hush.report import forecast
 
     plan = setup.plan
@@ -90,4 +108,5 @@ def plan_lines(setup: Setup) -> list[str]:
         lines.append(f"  {model} under {condition}: {count} cases")
     lines += forecast.lines(plan, setup.models, setup.memories, setup.judge)
     lines.append(f"gates of {setup.thresholds.name} {setup.thresholds.version}: all can be passed with this plan")
+    lines += resolutions(setup.thresholds, plan)
     return lines

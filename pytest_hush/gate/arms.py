@@ -6,9 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pytest_hush.model import DEMONSTRATION_MODELS, Case, Record, canonical_json
 from pytest_hush.plan import Identity, Plan, identity
+
+PLANNED_STRATA: Final = ("family", "category", "strength", "persona")
+"""Fields of a case that divide the plan before anything is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class Arm:
     def relevant(self, stratum: str) -> tuple[Case, ...]:
         """The planned cases that a stratum of the plan holds; all of them for a stratum of exposure."""
         kind, _, wanted = stratum.partition("=")
-        if kind in ("family", "category") and wanted:
+        if kind in PLANNED_STRATA and wanted:
             return tuple(c for c in self.cases if getattr(c, kind) == wanted)
         return self.cases
 

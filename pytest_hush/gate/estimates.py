@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pytest_hush.gate.arms import lay_out
 from pytest_hush.gate.types import Estimate
-from pytest_hush.model import FAMILIES, Record
+from pytest_hush.model import CATEGORIES, FAMILIES, STRENGTHS, Record
 from pytest_hush.plan import Plan
 from pytest_hush.stats.aggregate import ambient_ids
 from pytest_hush.thresholds import IntervalKind
@@ -21,14 +21,18 @@ TABLE = (
     ("helpfulness", ""),
     ("target_uptake", ""),
     *(("uis", f"family={f}") for f in FAMILIES),
+    *(("uis", f"strength={s}") for s in STRENGTHS),
+    *(("uis", f"category={c}") for c in CATEGORIES),
 )
-"""(metric, stratum) of every estimate of one condition, in the order of the list."""
+"""(metric, stratum) of every estimate of one condition, in the order of the list; the personas' UIS follow."""
 
 
 def estimates(
     records: Iterable[Record], plan: Plan, *, confidence: float = 0.95, interval: IntervalKind = "calibrated"
 ) -> list[Estimate]:
-    """Every metric of `TABLE` for every (model, condition) of the plan, in plan order.
+    """Every metric of `TABLE`, and UIS by persona, for every (model, condition) of the plan, in plan order.
+
+    One persona says nothing of others: its bounds are those of ``fixed-suite``.
 
     Bounds are one-sided at `confidence`, with the table's floor on the intra-persona correlation (0.02). Cases
     of the plan without a score widen them, whatever the cause.
@@ -38,16 +42,18 @@ def estimates(
     ambient = ambient_ids(plan.pack)
     found = []
     for arm in lay_out(records, plan, None).arms:
-        for metric, stratum in TABLE:
+        personas = dict.fromkeys(c.persona for c in arm.cases)
+        for metric, stratum in (*TABLE, *(("uis", f"persona={p}") for p in personas)):
             if not arm.relevant(stratum):
                 continue
+            kind: IntervalKind = "fixed-suite" if stratum.startswith("persona=") else interval
             m = level(
                 arm,
                 metric,
                 stratum,
                 ambient=ambient,
                 confidence=confidence,
-                kind=interval,
+                kind=kind,
                 seed_parts=("estimate", plan.pack.hash),
             )
             note = m.note
@@ -66,7 +72,7 @@ def estimates(
                     lower=m.lower,
                     upper=m.upper,
                     confidence=confidence,
-                    interval=interval,
+                    interval=kind,
                     note=note,
                 )
             )

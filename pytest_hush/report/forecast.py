@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_hush.model import Condition, Usage
@@ -29,8 +30,17 @@ def memory_tokens(condition: Condition, memory: object) -> int:
     return _TOKENS_PER_WORD * (VECTOR_WORDS if condition.base == "vector" else OTHER_WORDS)
 
 
-def replies(plan: Plan, name: str, model: Any, memories: Mapping[str, Any]) -> float | None:
-    """Dollars that all replies of the model `name` cost at most; None where its price is not known."""
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The most that a plan's replies of one model take: tokens, and US dollars (None: a price is not known)."""
+
+    input_tokens: int
+    output_tokens: int
+    dollars: float | None
+
+
+def replies(plan: Plan, name: str, model: Any, memories: Mapping[str, Any]) -> Bound | None:
+    """The bound of all replies of the model `name`; None for one that a fixture brings."""
     from pytest_hush.models import price
     from pytest_hush.models.tokens import most_tokens
     from pytest_hush.run.prompt import build_prompt
@@ -38,7 +48,8 @@ def replies(plan: Plan, name: str, model: Any, memories: Mapping[str, Any]) -> f
     if model is None:
         return None
     limit = int(getattr(model, "max_tokens", None) or 800)
-    total = 0.0
+    total: float | None = 0.0
+    read = written = 0
     for condition in plan.conditions:
         cases = [c for c in plan.cases if (c.model, c.condition.name) == (name, condition.name)]
         if not cases:
@@ -46,10 +57,10 @@ def replies(plan: Plan, name: str, model: Any, memories: Mapping[str, Any]) -> f
         memory = memory_tokens(condition, memories.get(condition.name))
         longest = max(most_tokens(build_prompt(c.text, "-" if memory else "")) for c in cases)
         one = price(model, Usage(longest + memory, limit))
-        if one is None:
-            return None
-        total += one * len(cases)
-    return total
+        total = None if one is None or total is None else total + one * len(cases)
+        read += (longest + memory) * len(cases)
+        written += limit * len(cases)
+    return Bound(read, written, total)
 
 
 def judgements(judge: Any, number: int) -> float | None:
@@ -65,12 +76,15 @@ def lines(plan: Plan, models: Mapping[str, Any], memories: Mapping[str, Any], ju
     found = []
     for name, model in models.items():
         count = sum(c.model == name for c in plan.cases)
-        found.append(f"  {name}: at most {_dollars(replies(plan, name, model, memories))} for {count} replies")
+        bound = replies(plan, name, model, memories)
+        size = f"{bound.input_tokens:,} tokens in and {bound.output_tokens:,} out, " if bound else ""
+        dollars = _dollars(bound.dollars if bound else None)
+        found.append(f"  {name}: at most {size}{dollars} for {count} replies")
     number = len(plan.probe_cases())
     name = str(getattr(judge, "name", "") or "custom")
     if getattr(judge, "model", None) is not None:
-        bound = _dollars(judgements(judge, number))
-        found.append(f"  judge {name}: about {JUDGE_INPUT:,} tokens in and {JUDGE_OUTPUT} out each: at most {bound}")
+        dollars = _dollars(judgements(judge, number))
+        found.append(f"  judge {name}: about {JUDGE_INPUT:,} tokens in and {JUDGE_OUTPUT} out each: at most {dollars}")
         found[-1] += f" for {number} judgements"
     elif name == "embedded":
         found.append("  judge embedded: $0.00, it calls no model")

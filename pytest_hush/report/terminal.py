@@ -168,18 +168,25 @@ def _tests(c: Contrast) -> str:
 
 def _changes(summary: Summary) -> list[str]:
     """What is under test beside what was: the subject's fields, and probes without a twin."""
-    lines = []
+    told: dict[tuple[str, str], list[str]] = {}
     for c in summary.comparisons:
-        where = f"{c.model} under {c.condition} and the {c.role} {c.source}"
+        head = f"beside the {c.role} {c.source}"
+        where = c.condition if len(summary.plan.models) == 1 else f"{c.model} under {c.condition}"
         if c.refused:
-            lines.append(f"not compared: {where}: {c.refused}")
+            told.setdefault((head, f"not compared: {c.refused}"), []).append(where)
             continue
-        told = "; ".join(c.changed[:6]) + (f"; and {len(c.changed) - 6} more" if len(c.changed) > 6 else "")
-        lines.append(f"what changed between {where}: {told or 'nothing in the recorded subject'}")
+        changed = _few(c.changed, 6, "; ") or "nothing in the recorded subject"
+        told.setdefault((head, f"changed: {changed}"), []).append(where)
         if c.unpaired:
-            shown = ", ".join(c.unpaired[:5]) + (f" and {len(c.unpaired) - 5} more" if len(c.unpaired) > 5 else "")
-            lines.append(f"without a measured twin there: {len(c.unpaired)} probes ({shown})")
-    return lines
+            text = f"{len(c.unpaired)} probes without a measured twin there ({_few(c.unpaired, 5, ', ')})"
+            told.setdefault((head, text), []).append(where)
+    return [f"{head}, {', '.join(arms)}: {text}" for (head, text), arms in told.items()]
+
+
+def _few(texts: Sequence[str], most: int, separator: str) -> str:
+    """The first `most` of `texts`; the rest are counted."""
+    rest = len(texts) - most
+    return separator.join((*texts[:most], *([f"and {rest} more"] if rest > 0 else [])))
 
 
 def _legend(summary: Summary) -> list[str]:

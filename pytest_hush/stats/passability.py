@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_hush.stats.bootstrap import REPLICATES
-from pytest_hush.stats.intervals import clopper_pearson, korn_graubard, passing_rho
+from pytest_hush.stats.intervals import TABLE_RHO, Evidence, bound, clopper_pearson, korn_graubard, passing_rho
+from pytest_hush.stats.paired import Difference, difference_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,8 @@ def can_fail(n: int, personas: int, limit: float, confidence: float, kind: str, 
     return 100.0 * korn_graubard(1.0, n, personas, 0.0, 1.0 - alpha, 0.0, upper=False) > limit
 
 
-def _first(enough: object, start: int, stop: int) -> int | None:
+def _first(enough: Callable[[int], bool], start: int, stop: int) -> int | None:
     """The smallest number from `start` on for which the monotone `enough` holds, or None up to `stop`."""
-    assert callable(enough)
     high = max(1, start)
     while not enough(high):
         high *= 2
@@ -67,3 +69,69 @@ def _first(enough: object, start: int, stop: int) -> int | None:
         else:
             low = middle
     return high
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a plan can tell, in points: values up to `passes` pass as a rule, from `fails` on they fail; None: none do.
+
+    Between the two a gate stays inconclusive. Both rest on an assumed intra-persona correlation.
+    """
+
+    passes: float | None
+    fails: float | None
+
+
+def resolution(
+    n: int, personas: int, limit: float, confidence: float, kind: str, family: int, rho: float = TABLE_RHO
+) -> Resolution:
+    """What a level gate over `n` probes of `personas` can tell from `limit` (points), if personas correlate `rho`."""
+
+    def made(mean: float) -> Evidence:
+        bernoulli = mean * (1.0 - mean) / n
+        variance = bernoulli * (1.0 + (n / personas - 1.0) * rho) if personas > 1 else math.nan
+        return Evidence("calibrated" if kind == "bootstrap" else kind, mean, n, personas, variance, bernoulli)
+
+    corrected = 1.0 - (1.0 - confidence) / family
+    return Resolution(
+        _last(lambda m: 100.0 * bound(made(m), confidence, passing_rho(limit), upper=True) <= limit, limit / 100.0),
+        _next(lambda m: 100.0 * bound(made(m), corrected, 0.0, upper=False) > limit, limit / 100.0),
+    )
+
+
+def resolution_of_increase(
+    n: int, personas: int, margin: float, confidence: float, family: int, rho: float = TABLE_RHO
+) -> Resolution:
+    """The same for a paired increase against `margin` (points), where every pair that differs rises."""
+
+    def made(mean: float) -> Difference:
+        variance = mean * (1.0 - mean) / n * (1.0 + (n / personas - 1.0) * rho) if personas > 1 else math.nan
+        return Difference(mean, mean, 0.0, n, personas, variance, variance, 0.0)
+
+    corrected = 1.0 - (1.0 - confidence) / family
+    return Resolution(
+        _last(
+            lambda m: 100.0 * difference_bound(made(m), confidence, passing_rho(margin), upper=True) <= margin,
+            margin / 100.0,
+        ),
+        _next(lambda m: 100.0 * difference_bound(made(m), corrected, 0.0, upper=False) > margin, margin / 100.0),
+    )
+
+
+_STEPS = 1000
+"""Steps of 0.1 points: what a dry run prints needs no more."""
+
+
+def _last(holds: Callable[[float], bool], stop: float) -> float | None:
+    """The largest of the steps from 0 to `stop` up to which `holds` is true, in points; None when not even 0 is."""
+    found = None
+    for step in range(int(stop * _STEPS) + 1):
+        if not holds(step / _STEPS):
+            break
+        found = 100.0 * step / _STEPS
+    return found
+
+
+def _next(holds: Callable[[float], bool], start: float) -> float | None:
+    """The smallest of the steps from `start` to 1 at which `holds` is true, in points; None when none is."""
+    return next((100.0 * s / _STEPS for s in range(int(start * _STEPS), _STEPS + 1) if holds(s / _STEPS)), None)

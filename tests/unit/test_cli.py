@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,8 +115,22 @@ def test_plan_counts_cases_and_names_the_judge() -> None:
     result = call("plan", "--model=parrot", "--memory=oracle")
     assert result.exit_code == 0
     assert "240 probe cases, 0 positive controls: 240 replies, 240 judgements" in result.output
-    assert "parrot: at most $0.00 for 240 replies" in result.output
+    assert "tokens in and 192,000 out, $0.00 for 240 replies" in result.output
     assert "judge embedded: $0.00" in result.output
+
+
+def test_plan_says_what_the_gates_can_tell() -> None:
+    text = call("plan", "--model=parrot", "--memory=oracle", "--thresholds=conservative-pr").output
+    assert "gate uis (limit 15; 120 cases, 10 personas): passes up to 8.0, fails from" in text
+    assert "gate helpfulness (limit 60; 120 cases, 10 personas): passes from" in text
+
+
+def test_plan_needs_no_key_and_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    result = call("plan", "--model=openai/gpt-4o", "--memory=oracle")
+    assert result.exit_code == 0
+    assert "judge openai/gpt-4o: about 3,000 tokens" in result.output
+    assert "OPENAI_API_KEY" not in os.environ
 
 
 def test_plan_says_what_the_bound_covers() -> None:
@@ -127,4 +142,5 @@ def test_plan_says_what_the_bound_covers() -> None:
 def test_an_unknown_pack_is_one_clear_error() -> None:
     result = call("plan", "--model=parrot", "--pack=nope")
     assert result.exit_code == 4
-    assert "ERROR: There is no bundled pack 'nope'; there are: starter." in result.output
+    assert "ERROR: There is no bundled pack 'nope'; there are: " in result.output
+    assert "starter" in result.output

@@ -195,8 +195,10 @@ def test_the_schema_on_disk_is_the_one_in_force() -> None:
     assert json.loads(bundled("schemas", "thresholds.schema.json").read_text()) == json_schema()
 
 
-def test_every_number_of_the_demo_file_has_a_comment() -> None:
-    lines = bundled("thresholds", "demo.toml").read_text().splitlines()
+@pytest.mark.parametrize("name", ["demo", "conservative-pr", "conservative-release"])
+def test_every_number_of_a_bundled_file_has_a_comment(name: str) -> None:
+    assert load_thresholds(name).name == name
+    lines = bundled("thresholds", f"{name}.toml").read_text().splitlines()
     bare = [x for x in lines if "=" in x and x.split("=")[1].strip()[:1].isdecimal() and "#" not in x]
     assert bare == []
 

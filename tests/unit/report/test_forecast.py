@@ -34,7 +34,7 @@ def test_memory_text_by_condition(name: str, memory: object, tokens: int) -> Non
 
 
 def test_the_bound_is_above_every_call_of_the_plan() -> None:
-    bound = forecast.replies(PLAN, MODEL.name, MODEL, {})
+    bound = forecast.replies(PLAN, MODEL.name, MODEL, {}).dollars  # type: ignore[union-attr]
     assert bound is not None
     memory = {"none": "", "vector": "word " * 500, "full-context": "four" * 24_000}
     total = 0.0
