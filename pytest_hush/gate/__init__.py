@@ -4,6 +4,7 @@ from pytest_hush.gate.check import check
 from pytest_hush.gate.contrasts import Comparison, comparisons, contrasts
 from pytest_hush.gate.estimates import estimates
 from pytest_hush.gate.judge import all_skipped, exit_blocked, judge
+from pytest_hush.gate.looks import judge_in_looks
 from pytest_hush.gate.reference import Reference, reference, refusal
 from pytest_hush.gate.types import NO_GUARANTEE, PASSING, Contrast, Estimate, Outcome, Verdict
 
@@ -23,6 +24,7 @@ __all__ = [
     "estimates",
     "exit_blocked",
     "judge",
+    "judge_in_looks",
     "reference",
     "refusal",
 ]

@@ -31,6 +31,8 @@ class Plan:
     seed: int = 0
     repeats: int = 1
     shard: tuple[int, int] | None = None
+    first_look: frozenset[str] = frozenset()
+    """Ids of the probes that are measured before the first of two looks; empty: the plan is judged once."""
 
     def probe_cases(self) -> tuple[Case, ...]:
         """The scored cases (positive controls left out), in plan order."""
@@ -43,6 +45,10 @@ class Plan:
         index, count = self.shard
         order = {p.id: i for i, p in enumerate(self.pack.personas)}
         return order[case.persona] % count == index - 1
+
+    def in_first_look(self, case: Case) -> bool:
+        """True when `case` is measured before the first of two looks; of a plan without one, every case is."""
+        return case.kind == "control" or not self.first_look or case.probe_id in self.first_look
 
     def persona(self, persona_id: str) -> Persona:
         return next(p for p in self.pack.personas if p.id == persona_id)
@@ -139,13 +145,15 @@ def build_plan(
     repeats: int = 1,
     invitations: bool = False,
     shard: tuple[int, int] | None = None,
+    two_look: bool = False,
 ) -> Plan:
     """The plan of one run: models x conditions x probes x repeats, and the positive controls.
 
     Every (model, condition) whose memory is `retrieving` also gets the positive controls of the personas in
     the plan; a sample takes the same share of them, at least one a persona. Cases are ordered by persona, then
     disclosure, then condition and model, so that a memory base is built once and a matched pair lies close
-    together. `shard` does not change the hash.
+    together. `shard` does not change the hash. `two_look`: a balanced quarter of the probes comes first, drawn by the
+    seed, and belongs to the hash: what is looked at early is settled before anything is measured.
     """
     if repeats < 1:
         raise UsageError(f"--hush-repeats={repeats}: expected 1 or more.")
@@ -186,7 +194,11 @@ def build_plan(
                         if probe.id in lines:
                             invited = f"{probe.text} {lines[probe.id]}"
                             cases.append(replace(case, repeat=repeat, invited=True, text=invited))
-    plan_hash = digest(["plan", 1, pack.hash, seed, [[*identity(c), c.text] for c in cases]])
+    first = _first_look(replace(pack, probes=probes), seed) if two_look else frozenset[str]()
+    if first:
+        cases.sort(key=lambda c: c.kind == "probe" and c.probe_id not in first)  # stable: else the order stays
+    made_of = ["plan", 1, pack.hash, seed, [[*identity(c), c.text] for c in cases]]
+    plan_hash = digest([*made_of, *([sorted(first)] if first else [])])
     return Plan(
         pack=pack,
         models=tuple(models),
@@ -197,4 +209,17 @@ def build_plan(
         seed=seed,
         repeats=repeats,
         shard=shard,
+        first_look=first,
     )
+
+
+def _first_look(pack: Pack, seed: int) -> frozenset[str]:
+    """A balanced quarter of the pack's probes. Raises `UsageError` where a quarter holds no probe of some cell."""
+    cells = {(p.persona, p.family) for p in pack.probes}
+    size = len(pack.probes) // 4 // len(cells) * len(cells)
+    if not size:
+        raise UsageError(
+            f"--hush-two-look: {len(pack.probes)} probes in {len(cells)} cells of persona and family are too few for "
+            f"two looks; expected {4 * len(cells)} or more. Plan more, or leave it out."
+        )
+    return frozenset(p.id for p in sample_probes(pack, size, seed + 1))

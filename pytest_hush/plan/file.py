@@ -33,6 +33,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "sample": plan.sample,
         "seed": plan.seed,
         "repeats": plan.repeats,
+        "first_look": sorted(plan.first_look),
         "pack": {name: getattr(pack, name) for name in _HEADER} | {"background": dict(pack.background)},
         "personas": {p.id: [f.id for f in p.facts if f.kind == "ambient"] for p in pack.personas},
         "models": list(plan.models),
@@ -65,6 +66,7 @@ def plan_from(data: Mapping[str, Any]) -> Plan:
             sample=data["sample"],
             seed=data["seed"],
             repeats=data["repeats"],
+            first_look=frozenset(data["first_look"]),
         )
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise StoreError(f"not a whole plan ({type(error).__name__}: {error}).") from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 FULL_CONTEXT_TOKENS = 24_000
 """Upper limit of the full-context budget (docs/reference/protocol.md)."""
+MEMORY_MODEL = "openai/gpt-4o-mini"
 PROMPT_ALLOWANCE = 256
 """Tokens kept for the neutral prompt and the longest probe (40 words, a system line, a chat template)."""
 
@@ -69,8 +71,23 @@ def pytest_hush_memory(condition: Condition, pack: Pack, models: Mapping[str, Mo
         embedder=_lazy_embedder(options),
         window=min(budgets),
         count_tokens=getattr(tightest, "count_tokens", None),
-        settings={},
+        settings=options.memory_settings,
+        stores=options.cache_folder / "stores",
+        memory_model=_memory_model(options, models),
     )
+
+
+def _memory_model(options: Options, models: Mapping[str, Model]) -> Callable[[], Model] | None:
+    """What makes the extraction model; None where none is named and none may be taken.
+
+    The default is the model that the papers of Mem0 (arXiv 2504.19413) and A-Mem (arXiv 2502.12110) extract with. A
+    demonstration run stays free of paid calls even on a machine that has a key.
+    """
+    spec = options.memory_model
+    if not spec:
+        real = not any(getattr(m, "demonstration", False) for m in models.values())
+        spec = MEMORY_MODEL if real and models and os.environ.get("OPENAI_API_KEY") else ""
+    return functools.partial(_model, spec, options, options.memory_base_url) if spec else None
 
 
 @pytest.hookimpl(trylast=True)

@@ -12,6 +12,7 @@ from pytest_hush.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_hush.gate import Verdict
     from pytest_hush.model import Record
     from pytest_hush.plugin.session import HushSession
     from pytest_hush.report.summary import Summary
@@ -21,15 +22,16 @@ RESULT = "result.json"
 
 def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
     """Judge the run and write ``result.json``. The second value is why a run without any verdict fails, or ''."""
-    from pytest_hush.gate import all_skipped, comparisons, contrasts, estimates, exit_blocked, judge
+    from pytest_hush.gate import all_skipped, comparisons, contrasts, estimates, exit_blocked, judge_in_looks
     from pytest_hush.report.summary import summarise
 
     setup, folder = session.setup, session.folder
     assert folder is not None
     records = session.records()
-    verdicts = []
+    verdicts: list[Verdict] = []
+    part = setup.plan
     if not stopped:
-        verdicts = judge(
+        verdicts, part = judge_in_looks(
             records,
             setup.plan,
             setup.thresholds,
@@ -49,15 +51,15 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
         records,
         setup.plan,
         setup.thresholds,
-        estimates(records, setup.plan, confidence=setup.thresholds.confidence),
+        estimates(records, part, confidence=setup.thresholds.confidence),
         verdicts,
         mode=setup.options.mode,
         stopped=stopped,
         screening_judge=bool(getattr(setup.judge, "screening", False)),
         run_folder=str(folder.path),
         notes=run_notes(session, records),
-        contrasts=contrasts(records, setup.plan, setup.references, confidence=setup.thresholds.confidence),
-        comparisons=comparisons(records, setup.plan, setup.references),
+        contrasts=contrasts(records, part, setup.references, confidence=setup.thresholds.confidence),
+        comparisons=comparisons(records, part, setup.references),
     )
     if failed:
         summary = replace(summary, status="skipped", reason=failed)

@@ -86,6 +86,7 @@ def run_manifest(setup: Setup) -> dict[str, Any]:
             "sample": plan.sample,
             "seed": plan.seed,
             "repeats": plan.repeats,
+            **({"two_look": len(plan.first_look)} if plan.first_look else {}),
         },
         "instrument": {
             "pack": f"{plan.pack.name}@{plan.pack.version}+{plan.pack.hash[:12]}",

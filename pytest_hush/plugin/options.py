@@ -37,7 +37,7 @@ OPTIONS: tuple[_Option, ...] = (
     ),
     _Option(
         "memory",
-        "conditions beside the reference `none`: vector, full-context, oracle, neutral, irrelevant-sensitive, "
+        "conditions beside the reference `none`: mem0, vector, full-context, oracle, neutral, irrelevant-sensitive, "
         "assistant, python:MODULE:ATTR, custom; comma list or repeated",
         "list",
         metavar="NAMES",
@@ -48,7 +48,12 @@ OPTIONS: tuple[_Option, ...] = (
         "openai/gpt-4o when OPENAI_API_KEY is set and no generator is a demonstration model, else embedded)",
         metavar="SPEC",
     ),
-    _Option("memory-model", "the model that memory systems extract with", metavar="SPEC"),
+    _Option(
+        "memory-model",
+        "the model that memory systems extract with (default: openai/gpt-4o-mini when OPENAI_API_KEY is set and no "
+        "generator is a demonstration model, else none: turns are stored as they are)",
+        metavar="SPEC",
+    ),
     _Option("pack", "the probe pack: a bundled name or a folder (default: starter)", default="starter", metavar="PACK"),
     _Option(
         "background", "plant the pack's disclosures into the dialogues of this file (LoCoMo and others)", metavar="FILE"
@@ -76,6 +81,12 @@ OPTIONS: tuple[_Option, ...] = (
         "sample",
         "plan only N probes, balanced over persona and family, drawn by the seed; gates are judged on that plan",
         metavar="N",
+    ),
+    _Option(
+        "two-look",
+        "measure a balanced quarter of the plan first, judge it at a fifth of the error rate, and go on only for gates "
+        "that it left open",
+        "flag",
     ),
     _Option("repeats", "how many times each case is measured (default: 1)", default="1", metavar="N"),
     _Option("seed", "seed of the sample and of the models that take one (default: 0)", default="0", metavar="N"),
@@ -112,8 +123,6 @@ OPTIONS: tuple[_Option, ...] = (
 UNAVAILABLE: dict[str, str] = {
     "report": "the HTML report",
     "redact": "redaction of the artefacts",
-    "memory-model": "a memory system with its own extraction model",
-    "memory-base-url": "a memory system with its own extraction model",
 }
 """Options that are agreed but have nothing behind them in this version: using one is an error, never ignored."""
 
@@ -163,6 +172,7 @@ class Options:
     baseline: Path | None = None
     anchor: Path | None = None
     sample: int | None = None
+    two_look: bool = False
     repeats: int = 1
     seed: int = 0
     in_flight: int = 16
@@ -178,7 +188,10 @@ class Options:
     allow_no_verdict: bool = False
     model_base_url: str = ""
     judge_base_url: str = ""
+    memory_base_url: str = ""
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    memory_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Base name of a memory -> its table of the project's pyproject.toml."""
 
     @property
     def cache_folder(self) -> Path:
@@ -201,7 +214,9 @@ def read_options(config: pytest.Config) -> Options:
 
     Raises `UsageError` naming the option, what was read and what was expected.
     """
+    from pytest_hush.memories.registry import BUILT_IN
     from pytest_hush.models.settings import parse_endpoints
+    from pytest_hush.plugin.memory_settings import read_memory_settings
 
     raw: dict[str, Any] = {}
     for option in OPTIONS:
@@ -225,6 +240,7 @@ def read_options(config: pytest.Config) -> Options:
         model=_distinct(raw["model"]),
         memory=_distinct(raw["memory"]),
         judge=raw["judge"],
+        memory_model=raw["memory-model"],
         pack=raw["pack"],
         background=_path(raw["background"], invocation) if raw["background"] else None,
         background_sensitive=_path(raw["background-sensitive"], invocation) if raw["background-sensitive"] else None,
@@ -233,6 +249,7 @@ def read_options(config: pytest.Config) -> Options:
         baseline=_path(raw["baseline"], invocation) if raw["baseline"] else None,
         anchor=_path(raw["anchor"], invocation) if raw["anchor"] else None,
         sample=_integer("sample", raw["sample"], 1) if raw["sample"] else None,
+        two_look=bool(raw["two-look"]),
         repeats=_integer("repeats", raw["repeats"], 1),
         seed=_integer("seed", raw["seed"], 0),
         in_flight=_integer("in-flight", raw["in-flight"], 1),
@@ -248,7 +265,9 @@ def read_options(config: pytest.Config) -> Options:
         allow_no_verdict=bool(raw["allow-no-verdict"]),
         model_base_url=raw["model-base-url"],
         judge_base_url=raw["judge-base-url"],
+        memory_base_url=raw["memory-base-url"],
         endpoints=parse_endpoints(config.getini("hush_endpoints")),
+        memory_settings=read_memory_settings(config.rootpath, BUILT_IN),
     )
 
 

@@ -55,6 +55,7 @@ class HushSession:
         self.worker_calls = (0, 0)
         self.unwritten = ""
         self.refused = False
+        self.going_on: frozenset[tuple[str, str]] | None = None
         self._setup: Setup | None = None
         self._log: RecordLog | None = None
         self._ready: Mapping[str, Record] = {}
@@ -72,6 +73,11 @@ class HushSession:
         """Pack, plan, gates and objects of the run, made once. Raises `pytest.UsageError`."""
         if self._setup is None:
             try:
+                if self.options.two_look and (self.controller or self.worker is not None):
+                    raise UsageError(
+                        "--hush-two-look and pytest-xdist: the first look needs all of its cases in one process. Leave "
+                        "-n out; calls are concurrent without it (--hush-in-flight)."
+                    )
                 self._setup = prepare(self.config.hook, self.options)
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
@@ -100,6 +106,8 @@ class HushSession:
         if self.fatal:
             item.session.shouldfail = self.fatal
             pytest.fail(self.fatal, pytrace=False)
+        if self._settled(case):
+            pytest.skip(f"settled at the first look: no gate on {case.condition.name} was left open")
         key = self._key(item)
         if key not in self.engines:
             self._start(key, *fixtures)
@@ -118,6 +126,26 @@ class HushSession:
             self.fatal = stop
             item.session.shouldfail = stop
         return record
+
+    def _later(self, case: Case) -> bool:
+        """True for a case that waits for the first look, or is not needed after it."""
+        return (
+            bool(self.setup.plan.first_look)
+            and not self.setup.plan.in_first_look(case)
+            and (self.going_on is None or (case.model, case.condition.name) not in self.going_on)
+        )
+
+    def _settled(self, case: Case) -> bool:
+        """True when the first look left no gate on the case's condition open. Takes that look when it is due."""
+        plan = self.setup.plan
+        if not plan.first_look or plan.in_first_look(case):
+            return False
+        if self.going_on is None:
+            from pytest_hush.plugin.looks import take_first_look
+
+            self.drain()
+            self.going_on = take_first_look(self)
+        return (case.model, case.condition.name) not in self.going_on
 
     def _start(self, key: tuple[int, ...], *fixtures: Any) -> None:
         try:
@@ -210,7 +238,7 @@ class HushSession:
     def _submit(self, items: Iterable[pytest.Item]) -> None:
         for item in items:
             case = case_of(item)
-            if case is None or item.get_closest_marker("skip") is not None:
+            if case is None or item.get_closest_marker("skip") is not None or self._later(case):
                 continue
             engine = self.engines.get(self._key(item))
             if engine is not None:

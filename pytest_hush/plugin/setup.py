@@ -50,6 +50,8 @@ def prepare(hook: Any, options: Options) -> Setup:
             "No generator: give --hush-model, for example --hush-model=openai/gpt-4o, or --hush-model=parrot to learn "
             "without a key."
         )
+    if options.two_look and options.shard:
+        raise UsageError("--hush-two-look and --hush-shard: a shard cannot look at the others' cases. Leave one out.")
     pack = _ask(hook, "pytest_hush_pack", spec=options.pack, options=options)
     if not isinstance(pack, Pack):
         raise UsageError(f"--hush-pack={options.pack!r}: no such pack.")
@@ -92,6 +94,7 @@ def prepare(hook: Any, options: Options) -> Setup:
             raise UsageError(f"--hush-judge={judge_spec!r}: no judge of that name.")
         judge = wrap_judge(given, name=judge_spec)
     from pytest_hush.gate import check, refusal
+    from pytest_hush.gate.looks import SECOND_SHARE, at_look
     from pytest_hush.gate.reading import read_references
     from pytest_hush.thresholds import load_thresholds
 
@@ -108,6 +111,7 @@ def prepare(hook: Any, options: Options) -> Setup:
         seed=options.seed,
         repeats=options.repeats,
         shard=parse_shard(options.shard) if options.shard else None,
+        two_look=options.two_look,
     )
     plan = _ask(hook, "pytest_hush_plan", plan=plan, options=options) or plan
     if not isinstance(plan, Plan):
@@ -121,7 +125,7 @@ def prepare(hook: Any, options: Options) -> Setup:
             f"--hush-thresholds={options.thresholds}: the file is for the policy {thresholds.policy!r}, the judge "
             f"{judge_spec} measures {policy!r}. Name a file and a judge of one policy."
         )
-    check(thresholds, plan)
+    check(at_look(thresholds, SECOND_SHARE) if plan.first_look else thresholds, plan)
     references = read_references({"baseline": options.baseline, "anchor": options.anchor}, thresholds, plan)
     for other in references.values():
         # What this run knows of its instrument before a call: a night is not spent on a comparison that is refused.

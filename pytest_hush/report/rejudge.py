@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_hush.errors import UsageError
-from pytest_hush.gate import check, comparisons, contrasts, estimates, exit_blocked, judge
+from pytest_hush.gate import check, comparisons, contrasts, estimates, exit_blocked, judge_in_looks
+from pytest_hush.gate.looks import SECOND_SHARE, at_look
 from pytest_hush.gate.reading import read_references
 from pytest_hush.plan import identity
 from pytest_hush.report.summary import Summary, summarise
@@ -42,19 +43,19 @@ def rejudge(
             f"--thresholds={thresholds_source}: the file is for the policy {thresholds.policy!r}, the run was judged "
             f"by {', '.join(sorted(policies))}. Name a file of that policy."
         )
-    check(thresholds, plan)
+    check(at_look(thresholds, SECOND_SHARE) if plan.first_look else thresholds, plan)
     others = read_references(references, thresholds, plan)
-    verdicts = judge(records, plan, thresholds, mode=mode, references=others, today=today)
+    verdicts, part = judge_in_looks(records, plan, thresholds, mode=mode, references=others, today=today)
     summary = summarise(
         records,
         plan,
         thresholds,
-        estimates(records, plan, confidence=thresholds.confidence),
+        estimates(records, part, confidence=thresholds.confidence),
         verdicts,
         mode=mode,
         screening_judge=bool(folder.manifest.get("screening_judge", False)),
         run_folder=str(folder.path),
-        contrasts=contrasts(records, plan, others, confidence=thresholds.confidence),
-        comparisons=comparisons(records, plan, others),
+        contrasts=contrasts(records, part, others, confidence=thresholds.confidence),
+        comparisons=comparisons(records, part, others),
     )
     return summary, exit_blocked(verdicts)
