@@ -32,6 +32,7 @@ def check(thresholds: Thresholds, plan: Plan) -> None:
     Raises `ThresholdError` that says how many cases or personas the gate would need.
     """
     from pytest_hush.stats.passability import can_fail, needs_to_pass
+    from pytest_hush.stats.signflip import smallest_p
 
     family = family_size(thresholds, plan)
     arms = lay_out((), plan, None).arms
@@ -57,6 +58,14 @@ def check(thresholds: Thresholds, plan: Plan) -> None:
                     f"{100 * gate.confidence:g} % confidence; the limit is {gate.limit:g}. "
                     f"It needs {' or '.join(ways) or 'another limit: no plan passes it'}. "
                     f"Plan more (a larger --hush-sample or pack), or set another limit."
+                )
+            joint = in_family(gate) and thresholds.multiplicity == "max-t"
+            if joint and smallest_p(personas) >= 1.0 - gate.confidence:
+                raise ThresholdError(
+                    f"Thresholds {thresholds.label}, gate {gate.id!r}: no run of this plan can fail it: with "
+                    f"multiplicity = 'max-t' the smallest p of {personas} personas under {arm.condition} is "
+                    f"{smallest_p(personas):.2g}, and a fail needs one below {1.0 - gate.confidence:.2g}. Plan more "
+                    f"personas, or set multiplicity = 'holm'."
                 )
             if not can_fail(n, personas, limit, gate.confidence, gate.interval, corrected):
                 raise ThresholdError(

@@ -33,7 +33,13 @@ class StemSet:
     def found(self, text_words: Sequence[str]) -> tuple[str, ...]:
         """Those of the stems that occur in `text_words`, in the order given."""
         # Most texts hold none of the stems: one call per word, over all the stems, settles those.
-        if not self._starts or not any(w.startswith(self._starts) for w in text_words):
+        starts = self._starts
+        if not starts:
+            return ()
+        for w in text_words:
+            if w.startswith(starts):
+                break
+        else:
             return ()
         return tuple(s for s, parts in zip(self.stems, self._parts, strict=True) if _matches(text_words, parts))
 
@@ -58,12 +64,17 @@ class StemIndex:
             if parts:
                 self._by_start.setdefault(parts[0], []).append((parts, owner))
         self._lengths = sorted({len(start) for start in self._by_start})
+        # Hardly any word begins like a stem: one look at its first letters settles the others.
+        self._head = self._lengths[0] if self._lengths else 0
+        self._heads = {start[: self._head] for start in self._by_start}
 
     def owners_in(self, text: str) -> list[str]:
         """Owners of the stems that occur in `text`, in the text's order."""
         text_words = word_tuple(text)
         hits: list[str] = []
         for i, word in enumerate(text_words):
+            if word[: self._head] not in self._heads:
+                continue
             for length in self._lengths:
                 if length > len(word):
                     break
