@@ -1,12 +1,13 @@
-"""``hush gate`` and ``hush baseline``: what is done with a finished run, without a call."""
+"""``hush gate``, ``hush merge`` and ``hush baseline``: what is done with a finished run, without a call."""
 
 from __future__ import annotations
 
 import datetime
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,16 +36,56 @@ def _warn(text: str) -> None:
     click.echo(f"WARNING: {text}", err=True)
 
 
+_JUDGING = (
+    click.option("--thresholds", required=True, help="Gate file: a bundled name or a TOML file."),
+    click.option("--mode", type=click.Choice(["pr", "release"]), default="pr", show_default=True),
+    click.option("--baseline", type=click.Path(path_type=Path), help="The run to compare with, as --hush-baseline."),
+    click.option("--anchor", type=click.Path(path_type=Path), help="The last release's run, as --hush-anchor."),
+    click.option("--allow-no-verdict", is_flag=True, help="Exit with 0 when every gate was skipped."),
+    click.option("--json", "result_path", type=click.Path(path_type=Path), help="Write the JSON result to this file."),
+)
+
+
+def judging(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of every command that judges."""
+    for option in reversed(_JUDGING):
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("run", required=False, type=click.Path(path_type=Path))
-@click.option("--thresholds", required=True, help="Gate file: a bundled name or a TOML file.")
-@click.option("--mode", type=click.Choice(["pr", "release"]), default="pr", show_default=True)
-@click.option("--baseline", type=click.Path(path_type=Path), help="The run to compare with, as for --hush-baseline.")
-@click.option("--anchor", type=click.Path(path_type=Path), help="The last release's run, as for --hush-anchor.")
-@click.option("--allow-no-verdict", is_flag=True, help="Exit with 0 when every gate was skipped.")
-@click.option("--json", "result_path", type=click.Path(path_type=Path), help="Write the JSON result to this file.")
-def gate(
-    run: Path | None,
+@judging
+def gate(run: Path | None, **options: Any) -> None:
+    """Judge the finished RUN (a run folder; by default the last one under ./.hush) by another gate file.
+
+    No model, memory or judge is called, and neither the pack nor the probes are needed: the run folder holds its
+    plan. Exit code 1 when a gate blocks, as in the run itself.
+    """
+    judge_folder(opened(run), **options)
+
+
+@click.command()
+@click.argument("shards", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Run folder of the whole run.")
+@judging
+def merge(shards: tuple[Path, ...], out: Path, **options: Any) -> None:
+    """Put the run folders of all SHARDS (--hush-shard=i/n) together, and judge them as the one run that they are.
+
+    Shards of another plan, instrument or subject, missing ones, doubles and unfinished ones are refused by name. The
+    verdicts are those of the unsharded run.
+    """
+    from pytest_hush.store import merge_shards
+
+    folder = merge_shards(shards, out.absolute(), warn=_warn)
+    for message in folder.messages:
+        click.echo(message)
+    judge_folder(folder, **options)
+
+
+def judge_folder(
+    folder: RunFolder,
+    *,
     thresholds: str,
     mode: Mode,
     baseline: Path | None,
@@ -52,16 +93,11 @@ def gate(
     allow_no_verdict: bool,
     result_path: Path | None,
 ) -> None:
-    """Judge the finished RUN (a run folder; by default the last one under ./.hush) by another gate file.
-
-    No model, memory or judge is called, and neither the pack nor the probes are needed: the run folder holds its
-    plan. Exit code 1 when a gate blocks, as in the run itself.
-    """
+    """Print the verdicts on `folder`, write them where asked, and end with 1 when one blocks."""
     from pytest_hush.report.rejudge import rejudge
     from pytest_hush.report.result import result, write_result
     from pytest_hush.report.terminal import render
 
-    folder = opened(run)
     paths = {role: path.absolute() if path else None for role, path in (("baseline", baseline), ("anchor", anchor))}
     summary, blocked = rejudge(
         folder, thresholds, mode=mode, references=paths, today=datetime.datetime.now(tz=datetime.UTC).date(), warn=_warn

@@ -98,6 +98,7 @@ def run_manifest(setup: Setup) -> dict[str, Any]:
         "thresholds": f"{setup.thresholds.name}@{setup.thresholds.version}+{setup.thresholds.hash[:12]}",
         "mode": setup.options.mode,
         "private": plan.pack.private,
+        **({"shard": setup.options.shard} if setup.options.shard else {}),
         "screening_judge": bool(getattr(judge, "screening", False)),
     }
 

@@ -7,6 +7,7 @@ from pytest_hush.store.budget import Budget
 from pytest_hush.store.cache import Cache, cache_key
 from pytest_hush.store.codec import record_from_json, record_to_json
 from pytest_hush.store.folder import RunFolder, latest, write_atomically
+from pytest_hush.store.merge import merge_shards
 from pytest_hush.store.records import RecordLog, StoreWarning, read_records
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "cache_key",
     "latest",
     "load_scores",
+    "merge_shards",
     "read_records",
     "record_from_json",
     "record_to_json",

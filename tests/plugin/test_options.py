@@ -21,7 +21,7 @@ GOOD = ("--hush-model=parrot/0", "--hush-memory=oracle", "--hush-sample=40")
         (("--hush-model=parrot/2",), "*parrot*"),
         (("--hush-model=local/none.gguf",), "*none.gguf*"),
         (("--hush-memory=vectro",), "*vectro*"),
-        (("--hush-memory=mem0",), "*mem0*not available*"),
+        (("--hush-memory=a-mem",), "*a-mem*not available*"),
         (("--hush-memory=vector+guard",), "*guard*not available*"),
         (("--hush-memory=vector,,oracle",), "*empty condition name*"),
         (("--hush-judge=bogus",), "*bogus*"),

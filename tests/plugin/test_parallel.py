@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -43,3 +44,18 @@ def test_the_order_of_items_does_not_matter(project: pytest.Pytester, hush: Run)
     project.makeconftest(REVERSED)
     turned = measure(project, "turned", "-p", "no:xdist", "--hush-sample=40")
     assert turned == alone
+
+
+def test_merged_shards_are_judged_like_the_whole_run(project: pytest.Pytester) -> None:
+    alone = measure(project, "alone", "-p", "no:xdist", "--hush-sample=40")
+    for i in (1, 2, 3):
+        part = project.runpytest_subprocess(
+            *WHOLE, f"--hush-out=shard-{i}", f"--hush-shard={i}/3", "-p", "no:xdist", "--hush-sample=40"
+        )
+        assert part.ret == 0, part.stdout.str()
+    merged = project.run(
+        "hush", "merge", "shard-3", "shard-1", "shard-2", "--out=whole", "--thresholds=demo", "--json=m.json"
+    )
+    assert merged.ret in (0, 1), merged.stderr.str()
+    found = json.loads((project.path / "m.json").read_text())
+    assert {name: found[name] for name in alone[1]} == alone[1]

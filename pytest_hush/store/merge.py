@@ -1,0 +1,125 @@
+"""Shards of one plan put together: checked for being of one plan, whole and without doubles, then copied."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pytest_hush.errors import StoreError
+from pytest_hush.model import canonical_json
+from pytest_hush.plan import Plan, identity, parse_shard
+from pytest_hush.store.folder import RunFolder
+from pytest_hush.store.records import Warn, warn_user
+
+_SAME = ("plan_hash", "plan", "instrument", "subject")
+"""Parts of a manifest that shards of one run share."""
+
+
+def merge_shards(paths: Sequence[Path], out: Path, *, warn: Warn = warn_user) -> RunFolder:
+    """A run folder `out` with the records of every shard; the shards stay as they are.
+
+    Raises `StoreError` that names the shards: another plan, another instrument or subject, a shard that is missing
+    or given twice, a case that is missing, that another shard should have measured, or that two shards measured.
+    """
+    shards = [RunFolder.open(path) for path in paths]
+    if not shards:
+        raise StoreError("No shard was given. Name the run folders of all shards: hush merge shard-1 shard-2 …")
+    numbers = [_number(s) for s in shards]
+    _one_run(shards)
+    _all_there(shards, numbers)
+    plan = shards[0].plan()
+    lines: list[bytes] = []
+    for shard, number in zip(shards, numbers, strict=True):
+        lines += _lines(shard, replace(plan, shard=number), warn)
+    merged = RunFolder.create(
+        out, {k: v for k, v in shards[0].manifest.items() if k not in _OWN} | {"shards": len(shards)}
+    )
+    merged.keep_plan(plan)
+    target = merged.path / f"records-merged-{os.getpid()}.jsonl"
+    try:
+        handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(b"".join(sorted(lines)))
+    except OSError as error:
+        raise StoreError(f"{target}: the merged records cannot be written: {error.strerror}.") from error
+    return merged
+
+
+_OWN = frozenset({"schema", "started", "pid", "shard"})
+"""Parts of a manifest that are a shard's own."""
+
+
+def _number(shard: RunFolder) -> tuple[int, int]:
+    text = shard.manifest.get("shard")
+    if not isinstance(text, str):
+        raise StoreError(
+            f"{shard.path}: this run is no shard (it was measured without --hush-shard). Only shards are merged; judge "
+            f"a whole run with hush gate."
+        )
+    return parse_shard(text)
+
+
+def _one_run(shards: Sequence[RunFolder]) -> None:
+    first = shards[0]
+    for other in shards[1:]:
+        for name in _SAME:
+            if canonical_json(other.manifest.get(name)) != canonical_json(first.manifest.get(name)):
+                raise StoreError(
+                    f"{other.path} and {first.path} are not shards of one run: they differ in `{name}`"
+                    f"{_where(first, other, name)}. "
+                    f"Measure all shards with the same options, pack, code and versions."
+                )
+
+
+def _where(first: RunFolder, other: RunFolder, name: str) -> str:
+    one: Any = first.manifest.get(name)
+    two: Any = other.manifest.get(name)
+    if not isinstance(one, dict) or not isinstance(two, dict):
+        return ""
+    keys = [k for k in sorted(one.keys() | two.keys()) if one.get(k) != two.get(k)]
+    return f" ({', '.join(keys[:4])})"
+
+
+def _all_there(shards: Sequence[RunFolder], numbers: Sequence[tuple[int, int]]) -> None:
+    counts = {n for _, n in numbers}
+    if len(counts) > 1:
+        told = ", ".join(f"{s.path} is {i}/{n}" for s, (i, n) in zip(shards, numbers, strict=True))
+        raise StoreError(f"The shards split the plan in different ways: {told}.")
+    count = counts.pop()
+    seen = Counter(i for i, _ in numbers)
+    if twice := [i for i, k in seen.items() if k > 1]:
+        paths = [str(s.path) for s, (i, _) in zip(shards, numbers, strict=True) if i == twice[0]]
+        raise StoreError(f"Shard {twice[0]}/{count} was given twice: {' and '.join(paths)}. Name each shard once.")
+    if absent := [i for i in range(1, count + 1) if i not in seen]:
+        told = ", ".join(f"{i}/{count}" for i in absent)
+        raise StoreError(
+            f"Shards are missing: {told}. Measure them (--hush-shard={absent[0]}/{count}), or name their folders."
+        )
+
+
+def _lines(shard: RunFolder, plan: Plan, warn: Warn) -> list[bytes]:
+    """The shard's records as lines. Refuses a case of another shard, and a shard that did not come to its end."""
+    from pytest_hush.store.records import dump_line
+
+    own = {identity(c) for c in plan.cases if plan.in_shard(c)}
+    planned = {identity(c) for c in plan.cases}
+    records = [r for r in shard.records(warn=warn) if r.identity in planned]
+    if foreign := sorted(r.identity for r in records if r.identity not in own):
+        raise StoreError(f"{shard.path}: it holds {len(foreign)} cases of another shard (first {foreign[0][2]}).")
+    doubles = Counter(r.identity for r in records if r.measured)
+    if twice := sorted(i for i, n in doubles.items() if n > 1):
+        raise StoreError(
+            f"{shard.path}: {len(twice)} cases have two different answers (first {twice[0][2]}): settings changed "
+            f"within the shard. Measure it anew."
+        )
+    if missing := sorted(own - {r.identity for r in records}):
+        index, count = plan.shard or (1, 1)
+        raise StoreError(
+            f"{shard.path}: {len(missing)} of the {len(own)} cases of shard {index}/{count} have no record (first "
+            f"{missing[0][2]}): it did not come to its end. Finish it with --hush-resume."
+        )
+    return [dump_line(r) for r in records]

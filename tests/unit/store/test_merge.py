@@ -1,0 +1,98 @@
+"""Shards put together: the whole of one run, or a refusal that names the shard."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_hush.errors import StoreError
+from pytest_hush.model import Record
+from pytest_hush.plan import identity
+from pytest_hush.store import RunFolder, merge_shards
+from tests.unit.factories import make_pack, make_plan, make_records
+
+PLAN = make_plan(make_pack(personas=5, per_cell=1))
+ABOUT: dict[str, Any] = {
+    "plan_hash": PLAN.hash,
+    "plan": {"pack": "made-up"},
+    "instrument": {"judge": "embedded"},
+    "subject": {"plugin_version": "1"},
+}
+
+
+def shard(
+    folder: Path, number: tuple[int, int], change: Callable[[list[Record]], Sequence[Record]] = list, **about: Any
+) -> Path:
+    plan = replace(PLAN, shard=number)
+    own = {identity(c) for c in plan.cases if plan.in_shard(c)}
+    records = [r for r in make_records(PLAN, lambda c: 0.5) if r.identity in own]
+    run = RunFolder.create(folder / f"shard-{number[0]}", ABOUT | {"shard": f"{number[0]}/{number[1]}"} | about)
+    run.keep_plan(PLAN)
+    log = run.log("main")
+    for record in change(records):
+        log.append(record)
+    log.close()
+    return run.path
+
+
+def test_three_shards_are_the_run(tmp_path: Path) -> None:
+    shards = [shard(tmp_path, (i, 3)) for i in (1, 2, 3)]
+    merged = merge_shards(shards[::-1], tmp_path / "whole")
+    expected = sorted(make_records(PLAN, lambda c: 0.5), key=lambda r: (r.identity, r.key))
+    assert merged.records() == expected
+    assert merged.plan().hash == PLAN.hash
+    assert "shard" not in merged.manifest
+    assert [len(RunFolder.open(s).records()) for s in shards] == [len(RunFolder.open(s).records()) for s in shards]
+
+
+def test_the_order_of_shards_does_not_matter(tmp_path: Path) -> None:
+    shards = [shard(tmp_path, (i, 2)) for i in (1, 2)]
+    texts = []
+    for n, order in enumerate((shards, shards[::-1])):
+        merged = merge_shards(order, tmp_path / f"whole-{n}")
+        texts.append(b"".join(p.read_bytes() for p in merged.path.glob("records-*.jsonl")))
+    assert texts[0] == texts[1]
+
+
+def drop(records: list[Record]) -> list[Record]:
+    return records[1:]
+
+
+def answer_twice(records: list[Record]) -> list[Record]:
+    return [*records, replace(records[0], key="another", reply="Another answer.")]
+
+
+def test_what_is_no_whole_run_is_refused_by_name(tmp_path: Path) -> None:
+    one, two = shard(tmp_path, (1, 2)), shard(tmp_path, (2, 2))
+    cases: list[tuple[list[Path], str]] = [
+        ([one], "Shards are missing: 2/2"),
+        ([one, two, one], "Shard 1/2 was given twice"),
+        ([one, shard(tmp_path / "a", (2, 3))], "split the plan in different ways"),
+        ([one, shard(tmp_path / "b", (2, 2), drop)], "1 of the 24 cases of shard 2/2 have no record"),
+        ([one, shard(tmp_path / "c", (2, 2), answer_twice)], "1 cases have two different answers"),
+        ([one, shard(tmp_path / "d", (2, 2), instrument={"judge": "openai/gpt-4o"})], "differ in `instrument` (judge)"),
+        ([one, shard(tmp_path / "e", (2, 2), subject={"plugin_version": "2"})], "differ in `subject` (plugin_version)"),
+        ([one, shard(tmp_path / "f", (2, 2), shard=None)], "this run is no shard"),
+    ]
+    for n, (shards, expected) in enumerate(cases):
+        with pytest.raises(StoreError) as caught:
+            merge_shards(shards, tmp_path / f"out-{n}")
+        assert expected in str(caught.value)
+        assert not (tmp_path / f"out-{n}").exists()
+
+
+def test_records_under_another_shards_name_are_refused(tmp_path: Path) -> None:
+    one, two = shard(tmp_path, (1, 2)), shard(tmp_path, (2, 2))
+    stranger = tmp_path / "stranger"
+    shutil.copytree(one, stranger)
+    manifest = json.loads((stranger / "manifest.json").read_text())
+    (stranger / "manifest.json").write_text(json.dumps(manifest | {"shard": "2/2"}))
+    with pytest.raises(StoreError, match="cases of another shard"):
+        merge_shards([one, stranger], tmp_path / "out")
+    assert merge_shards([one, two], tmp_path / "out").records()
