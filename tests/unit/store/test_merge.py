@@ -74,7 +74,7 @@ def test_what_is_no_whole_run_is_refused_by_name(tmp_path: Path) -> None:
         ([one], "Shards are missing: 2/2"),
         ([one, two, one], "Shard 1/2 was given twice"),
         ([one, shard(tmp_path / "a", (2, 3))], "split the plan in different ways"),
-        ([one, shard(tmp_path / "b", (2, 2), drop)], "1 of the 24 cases of shard 2/2 have no record"),
+        ([one, shard(tmp_path / "b", (2, 2), drop)], "1 of the 20 cases of shard 2/2 have no record"),
         ([one, shard(tmp_path / "c", (2, 2), answer_twice)], "1 cases have two different answers"),
         ([one, shard(tmp_path / "d", (2, 2), instrument={"judge": "openai/gpt-4o"})], "differ in `instrument` (judge)"),
         ([one, shard(tmp_path / "e", (2, 2), subject={"plugin_version": "2"})], "differ in `subject` (plugin_version)"),
