@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +50,24 @@ def load_attribute(spec: str, rootdir: str | None = None, **arguments: Any) -> A
         raise UsageError(
             f"{spec!r}: making {attribute}({', '.join(arguments)}) failed with {in_one_line(error)}."
         ) from error
+
+
+@contextlib.contextmanager
+def environment(**values: str) -> Iterator[None]:
+    """Environment variables that a library reads while it is imported; afterwards they are as they were.
+
+    The process belongs to the user's tests, which may import the same library for themselves.
+    """
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def in_one_line(error: BaseException) -> str:

@@ -27,7 +27,9 @@ def register(value: str) -> None:
 
 def blot(text: str) -> str:
     """`text` with every known secret replaced by `MARK`, the longest first."""
-    known = {v for name, v in os.environ.items() if len(v) >= SHORTEST and NAME.search(name)}
+    # Name by name: pytest sets and removes PYTEST_CURRENT_TEST in another thread, and items() would miss a step there.
+    values = [os.environ.get(name, "") for name in list(os.environ) if NAME.search(name)]
+    known = {value for value in values if len(value) >= SHORTEST}
     for value in sorted(known | set(_registered), key=lambda v: (-len(v), v)):
         text = text.replace(value, MARK)
     return text

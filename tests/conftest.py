@@ -15,6 +15,13 @@ DIALOGUES = Path(os.environ.get("HUSH_DIALOGUES") or REPOSITORY.parent / "shared
 """Folder of MemoryBank's and MADial-Bench's files, which are not part of the project."""
 
 
+@pytest.fixture(autouse=True)
+def not_a_workflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs within tests write no annotation and no step summary into the job that tests this project."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def locomo() -> Path:
     """LoCoMo's file of ten dialogues; the test is skipped where it is absent (CC BY-NC: never copied here)."""

@@ -8,7 +8,8 @@ from pytest_hush.cli.common import Group
 from pytest_hush.cli.install import install
 from pytest_hush.cli.plan import plan
 from pytest_hush.cli.probes import probes
-from pytest_hush.cli.runs import baseline, gate
+from pytest_hush.cli.report import report
+from pytest_hush.cli.runs import baseline, gate, merge
 from pytest_hush.cli.show import show
 from pytest_hush.version import __version__
 
@@ -19,5 +20,5 @@ def main() -> None:
     """Tools around `pytest --hush-model=… --hush-memory=…`: does memory stay silent when nobody asked?"""
 
 
-for command in (install, plan, show, gate, baseline, probes):
+for command in (install, plan, show, gate, merge, report, baseline, probes):
     main.add_command(command)

@@ -48,7 +48,7 @@ def show_lines(path: Path, records: Sequence[Record], worst: int, wanted: str, *
         raise UsageError(
             f"{path}: none of its {len(records)} records is a measured probe. Name a case with --case to see its error."
         )
-    packs = {name: _bundled_pack(name) for name in {str(r.instrument.get("pack", "")) for r in chosen}}
+    packs = {name: bundled_pack(name) for name in {str(r.instrument.get("pack", "")) for r in chosen}}
     secret = _why_private(path, packs.values())
     lines = [secret] if secret else []
     for record in chosen:
@@ -57,7 +57,7 @@ def show_lines(path: Path, records: Sequence[Record], worst: int, wanted: str, *
     return lines
 
 
-def _bundled_pack(named: str) -> Pack | None:
+def bundled_pack(named: str) -> Pack | None:
     """The bundled pack that `instrument.pack` of a record names, by content; None when it is another."""
     from pytest_hush.bundled import bundled_names
     from pytest_hush.packs import load_pack

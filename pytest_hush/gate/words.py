@@ -62,7 +62,7 @@ def judged(about: str, gate: Gate, m: Measurement, outcome: str) -> str:
 
 def parts(change: tuple[float, float]) -> str:
     """The decomposition of a UIS change, in a sentence that follows the verdict's."""
-    exposure, response = change
+    exposure, response = (round(part, 1) + 0.0 for part in change)  # no "-0.0"
     return f" Of the change, {exposure:+.1f} come from exposure and {response:+.1f} from the replies."
 
 

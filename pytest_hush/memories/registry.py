@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from pytest_hush.errors import UsageError
@@ -11,14 +12,16 @@ from pytest_hush.memories.callable import load_python_memory
 from pytest_hush.memories.controls import ControlMemory
 from pytest_hush.memories.full_context import LIMIT, FullContext
 from pytest_hush.memories.none import ClosedAssistant, NoMemory
+from pytest_hush.memories.stores.registry import SYSTEMS, Parts, resolve_store
 from pytest_hush.memories.vector import TOP_K, VectorMemory
-from pytest_hush.model import Condition, ControlKind, Pack
-from pytest_hush.protocols import Embedder, Memory
+from pytest_hush.model import BOUNDARY, Condition, ControlKind, Pack
+from pytest_hush.protocols import Embedder, Memory, Model
 
 BUILT_IN: Final = (
     "none",
     "full-context",
     "vector",
+    *SYSTEMS,
     "oracle",
     "neutral",
     "irrelevant-sensitive",
@@ -31,8 +34,7 @@ _CONTROLS: Final[Mapping[str, ControlKind]] = {
     "neutral": "neutral",
     "irrelevant-sensitive": "irrelevant-sensitive",
 }
-_NOT_YET: Final = frozenset({"mem0", "a-mem", "memu"})
-_MODIFIERS_NOT_YET: Final = frozenset({"boundary", "revoked", "guard"})
+_MODIFIERS_NOT_YET: Final = frozenset({"revoked", "guard"})
 
 
 def resolve_memory(
@@ -43,13 +45,17 @@ def resolve_memory(
     window: int | None = None,
     count_tokens: Callable[[str], int] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    stores: Path | None = None,
+    memory_model: Callable[[], Model] | None = None,
 ) -> Memory:
     """The memory of `condition`, ready to be asked; nothing is embedded or ingested yet.
 
     `window` is the number of tokens that the generator leaves for memory (its context less output and prompt;
     None: no bound of its own); only ``full-context`` reads it and `count_tokens`. `settings` maps a base name
-    to that memory's own settings: ``{"vector": {"top_k": 3}}``. Raises `UsageError` on an unknown name,
-    modifier or setting, and `MissingExtraError` when ``vector`` lacks its embedder.
+    to that memory's own settings: ``{"vector": {"top_k": 3}}``. `stores` is the folder of the memory systems' stores
+    (default: ``.hush/stores`` here) and `memory_model` makes the model that they extract with; None: they keep to
+    the mode that needs none. Raises `UsageError` on an unknown name, modifier or setting, and `MissingExtraError`
+    where a library is absent.
     """
     _check_modifiers(condition)
     base = condition.base
@@ -60,6 +66,8 @@ def resolve_memory(
         top_k = _integer(own.pop("top_k", TOP_K), "vector", "top_k", 1, TOP_K)
         _nothing_else(own, base, "top_k")
         return VectorMemory(embedder(), top_k)
+    if base in SYSTEMS:
+        return resolve_store(base, Parts(own, embedder, stores or Path.cwd() / ".hush" / "stores", memory_model))
     if base == "full-context":
         budget = _integer(own.pop("budget", LIMIT), "full-context", "budget", 1, LIMIT)
         _nothing_else(own, base, "budget")
@@ -74,8 +82,6 @@ def resolve_memory(
         _nothing_else(own, base)
         return ControlMemory(kind, pack)
     known = ", ".join(BUILT_IN)
-    if base in _NOT_YET:
-        raise UsageError(f"--hush-memory={condition.name}: {base} is not available in this version; built in: {known}.")
     if base == "custom":
         raise UsageError(
             f"--hush-memory={condition.name}: custom takes its object from the fixture hush_memory; override it in a "
@@ -87,11 +93,21 @@ def resolve_memory(
 
 
 def _check_modifiers(condition: Condition) -> None:
+    if len(set(condition.modifiers)) < len(condition.modifiers):
+        raise UsageError(f"--hush-memory={condition.name}: a modifier stands twice; name each once.")
+    if condition.boundary and condition.base == "assistant":
+        raise UsageError(
+            f"--hush-memory={condition.name}: a closed assistant has a prompt of its own; nothing can be added to it."
+        )
     for modifier in condition.modifiers:
+        if modifier == BOUNDARY:
+            continue
         if modifier in _MODIFIERS_NOT_YET:
             raise UsageError(f"--hush-memory={condition.name}: +{modifier} is not available in this version.")
         names = ", ".join(f"+{name}" for name in sorted(_MODIFIERS_NOT_YET))
-        raise UsageError(f"--hush-memory={condition.name}: there is no modifier +{modifier} (reserved: {names}).")
+        raise UsageError(
+            f"--hush-memory={condition.name}: there is no modifier +{modifier} (known: +{BOUNDARY}; reserved: {names})."
+        )
 
 
 def _integer(value: object, base: str, key: str, low: int, high: int) -> int:

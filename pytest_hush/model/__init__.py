@@ -6,6 +6,7 @@ Source of the terms: HUSH-Bench (arXiv 2606.06055) and ``docs/reference/protocol
 from __future__ import annotations
 
 from pytest_hush.model.case import (
+    BOUNDARY,
     NONE,
     Case,
     Condition,
@@ -58,6 +59,7 @@ from pytest_hush.model.record import (
 )
 
 __all__ = [
+    "BOUNDARY",
     "CATEGORIES",
     "DEMONSTRATION_MODELS",
     "FAMILIES",

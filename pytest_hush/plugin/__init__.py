@@ -64,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_hush.plugin.collect import Collector
     from pytest_hush.plugin.gates import GateKeeper
     from pytest_hush.plugin.options import read_options
+    from pytest_hush.plugin.redaction import Redactor
     from pytest_hush.plugin.session import HushSession
     from pytest_hush.plugin.stash import SESSION
 
@@ -79,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(session, "hush-session")
     config.pluginmanager.register(Collector(config), "hush-collector")
     config.pluginmanager.register(GateKeeper(session), "hush-gates")
+    config.pluginmanager.register(Redactor(session), "hush-redaction")
     if session.controller:
         from pytest_hush.plugin.xdist import XdistBridge
 

@@ -23,11 +23,17 @@ RESULT = "result.json"
 def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
     """Judge the run and write ``result.json``. The second value is why a run without any verdict fails, or ''."""
     from pytest_hush.gate import all_skipped, comparisons, contrasts, estimates, exit_blocked, judge_in_looks
+    from pytest_hush.plugin.publish import write_report
+    from pytest_hush.report.redact import error_kind, redacted
     from pytest_hush.report.summary import summarise
 
     setup, folder = session.setup, session.folder
     assert folder is not None
-    records = session.records()
+    whole = session.records()
+    if session.secret:
+        stopped = error_kind(stopped)
+    # An error may quote a text, and a verdict's reason quotes errors; scores and flags stay as they are.
+    records = redacted(whole, session.secret)
     verdicts: list[Verdict] = []
     part = setup.plan
     if not stopped:
@@ -64,11 +70,23 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
     if failed:
         summary = replace(summary, status="skipped", reason=failed)
     # Written now, and once more when the session's exit code is known: a crash in between loses nothing.
-    summary = write(session, summary, 1 if failed or stopped or exit_blocked(verdicts) else 0)
+    code = 1 if failed or stopped or exit_blocked(verdicts) else 0
+    summary = _write_result(session, summary, code)
+    write_report(session, summary, code, whole)
     return summary, failed or session.unwritten
 
 
 def write(session: HushSession, summary: Summary, exit_code: int) -> Summary:
+    """Write what says `exit_code`, the process's: ``result.json``, the report, in GitHub Actions the step summary."""
+    from pytest_hush.plugin.publish import append_step_summary, write_report
+
+    summary = _write_result(session, summary, exit_code)
+    write_report(session, summary, exit_code)
+    append_step_summary(session, summary, exit_code)
+    return summary
+
+
+def _write_result(session: HushSession, summary: Summary, exit_code: int) -> Summary:
     """Write ``result.json`` with the process's `exit_code`; a session that failed beside passing gates is an error."""
     from pytest_hush.report.result import result, write_result
 
@@ -86,6 +104,12 @@ def write(session: HushSession, summary: Summary, exit_code: int) -> Summary:
 
 def closing_lines(session: HushSession, summary: Summary | None, *, width: int) -> list[str]:
     """What the terminal's last section says; without a summary, what was kept and how to go on."""
+    from pytest_hush.plugin.publish import annotated
+
+    return annotated(_lines(session, summary, width=width), summary)
+
+
+def _lines(session: HushSession, summary: Summary | None, *, width: int) -> list[str]:
     folder = session.folder
     assert folder is not None
     lines = [*session.messages, *([session.unwritten] if session.unwritten else [])]
@@ -107,6 +131,8 @@ def closing_lines(session: HushSession, summary: Summary | None, *, width: int) 
 
     lines += render(summary, width=width)
     lines.append(f"records and result: {folder.path}")
+    if session.options.report is not None and not session.unwritten:
+        lines.append(f"report: {session.options.report}")
     if any(r.measured and (r.judgements[0].v or 0) > 0 for r in session.records() if r.judgements):
         lines.append(f"the worst cases, with what memory showed and what was said: hush show {folder.path}")
     return lines

@@ -110,7 +110,7 @@ OPTIONS: tuple[_Option, ...] = (
     ),
     _Option("resume", "finish the interrupted run in --hush-out, or the last one", "flag"),
     _Option("shard", "measure only shard i of n of the plan; its gates are skipped", metavar="i/n"),
-    _Option("report", "write an HTML report", metavar="FILE"),
+    _Option("report", "write an HTML report: one file that loads nothing", metavar="FILE.html"),
     _Option(
         "redact", "keep disclosures, memory entries and replies out of every artefact but the local records", "flag"
     ),
@@ -120,19 +120,13 @@ OPTIONS: tuple[_Option, ...] = (
     _Option("judge-base-url", "base URL for the judge", metavar="URL"),
     _Option("memory-base-url", "base URL for --hush-memory-model", metavar="URL"),
 )
-UNAVAILABLE: dict[str, str] = {
-    "report": "the HTML report",
-    "redact": "redaction of the artefacts",
-}
-"""Options that are agreed but have nothing behind them in this version: using one is an error, never ignored."""
 
 
 def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("hush", "pytest-hush: does memory stay silent when nobody asked?")
     for option in OPTIONS:
         flag, dest = f"--hush-{option.name}", _dest(option)
-        available = option.name not in UNAVAILABLE
-        text = (option.help if available else f"{option.help} (not in this version)").replace("%", "%%")
+        text = option.help.replace("%", "%%")
         if option.kind == "flag":
             group.addoption(flag, dest=dest, action="store_true", default=None, help=text)
             parser.addini(dest, f"default of {flag}", type="bool", default=False)
@@ -184,6 +178,8 @@ class Options:
     cache: Path | None = None
     resume: bool = False
     shard: str = ""
+    report: Path | None = None
+    redact: bool = False
     explain_misses: bool = False
     allow_no_verdict: bool = False
     model_base_url: str = ""
@@ -224,11 +220,6 @@ def read_options(config: pytest.Config) -> Options:
         if value is None:
             value = config.getini(_dest(option))
         raw[option.name] = value if option.kind != "text" else (str(value or "").strip() or option.default)
-        if option.name in UNAVAILABLE and raw[option.name]:
-            raise UsageError(
-                f"--hush-{option.name}: {UNAVAILABLE[option.name]} is not available in this version of pytest-hush. "
-                f"Leave the option out."
-            )
         if option.choices and raw[option.name] not in option.choices:
             raise UsageError(f"--hush-{option.name}={raw[option.name]!r}: expected one of {', '.join(option.choices)}.")
     invocation = Path(config.invocation_params.dir)
@@ -261,6 +252,8 @@ def read_options(config: pytest.Config) -> Options:
         cache=cache,
         resume=bool(raw["resume"]),
         shard=raw["shard"],
+        report=_page(raw["report"], invocation) if raw["report"] else None,
+        redact=bool(raw["redact"]),
         explain_misses=bool(raw["explain-misses"]),
         allow_no_verdict=bool(raw["allow-no-verdict"]),
         model_base_url=raw["model-base-url"],
@@ -277,6 +270,14 @@ def _distinct(values: Any) -> tuple[str, ...]:
 
 def _path(text: str, folder: Path) -> Path:
     return Path(os.path.normpath(folder / Path(text).expanduser()))
+
+
+def _page(text: str, folder: Path) -> Path:
+    """Where the page goes. Refused before anything is measured, since it is written after everything is."""
+    path = _path(text, folder)
+    if path.suffix.lower() not in (".html", ".htm") or path.is_dir():
+        raise UsageError(f"--hush-report={text!r}: expected a file name that ends in .html.")
+    return path
 
 
 def _integer(name: str, text: str, least: int) -> int:

@@ -83,6 +83,14 @@ class HushSession:
                 raise pytest.UsageError(str(error)) from None
         return self._setup
 
+    @property
+    def secret(self) -> str:
+        """Why no report may show a text of a case (``--hush-redact``, a private pack), or ''."""
+        from pytest_hush.report.redact import why
+
+        private = self._setup is not None and self._setup.pack.private
+        return why(private=private, asked=self.options.redact)
+
     def activate(self) -> Setup:
         """Called when a case is asked for: from now on this run has gates."""
         self.active = True
@@ -121,6 +129,10 @@ class HushSession:
         stop = engine.fatal or (record.error if record.error.startswith(BUDGET_REFUSAL) else "")
         if len(self._failures) >= HOPELESS and len(set(self._failures)) == 1:
             stop = stop or f"{HOPELESS} cases in a row failed alike: {self._failures[0]}"
+        if stop and self.secret:
+            from pytest_hush.report.redact import error_kind
+
+            stop = error_kind(stop)
         if stop and not self.fatal:
             # Nothing that follows can be measured: one clear message beats hundreds of equal failures.
             self.fatal = stop

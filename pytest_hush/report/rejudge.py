@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_hush.errors import UsageError
-from pytest_hush.gate import check, comparisons, contrasts, estimates, exit_blocked, judge_in_looks
+from pytest_hush.gate import Reference, check, comparisons, contrasts, estimates, exit_blocked, judge_in_looks
 from pytest_hush.gate.looks import SECOND_SHARE, at_look
 from pytest_hush.gate.reading import read_references
+from pytest_hush.model import Record
 from pytest_hush.plan import identity
+from pytest_hush.report import redact
 from pytest_hush.report.summary import Summary, summarise
 from pytest_hush.store import RunFolder
 from pytest_hush.store.records import Warn
 from pytest_hush.thresholds import Mode, load_thresholds
+
+
+@dataclass(frozen=True, slots=True)
+class Rejudged:
+    """A run judged once more: its summary, whether a verdict blocks, and what both were made of.
+
+    `records` have their texts; `redacted` says why no report may show them, or is empty.
+    """
+
+    summary: Summary
+    blocked: bool
+    records: Sequence[Record]
+    references: Mapping[str, Reference]
+    redacted: str
 
 
 def rejudge(
@@ -27,6 +44,24 @@ def rejudge(
     warn: Warn,
 ) -> tuple[Summary, bool]:
     """The summary of `folder`'s run under another gate file, and whether a verdict blocks.
+
+    Raises as `rejudge_run`.
+    """
+    found = rejudge_run(folder, thresholds_source, mode=mode, references=references, today=today, warn=warn)
+    return found.summary, found.blocked
+
+
+def rejudge_run(
+    folder: RunFolder,
+    thresholds_source: str,
+    *,
+    mode: Mode,
+    references: Mapping[str, Path | None],
+    today: datetime.date,
+    warn: Warn,
+    redacted: bool = False,
+) -> Rejudged:
+    """`folder`'s run under another gate file. `redacted` keeps texts out of it, as a private pack always does.
 
     Raises `UsageError`, `StoreError` and `ThresholdError`: no record, no plan, a file of another policy, gates that
     this plan can never pass, a required reference that was not given.
@@ -45,6 +80,9 @@ def rejudge(
         )
     check(at_look(thresholds, SECOND_SHARE) if plan.first_look else thresholds, plan)
     others = read_references(references, thresholds, plan)
+    # An error may quote a text, and a verdict's reason quotes errors; scores and flags stay as they are.
+    secret = redact.why(private=plan.pack.private, asked=redacted)
+    whole, records = records, redact.redacted(records, secret)
     verdicts, part = judge_in_looks(records, plan, thresholds, mode=mode, references=others, today=today)
     summary = summarise(
         records,
@@ -58,4 +96,4 @@ def rejudge(
         contrasts=contrasts(records, part, others, confidence=thresholds.confidence),
         comparisons=comparisons(records, part, others),
     )
-    return summary, exit_blocked(verdicts)
+    return Rejudged(summary, exit_blocked(verdicts), whole, others, secret)

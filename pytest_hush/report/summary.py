@@ -137,7 +137,9 @@ def summarise(
             statuses.setdefault(arm, Counter())[record.status] += 1
             label = record.subject.get("label")
             if label:
-                labels.setdefault(arm, set()).add(str(label))
+                # The memory's label knows nothing of what was added to the condition beside it.
+                added = "" if "+" in str(label) else record.condition[len(record.condition.partition("+")[0]) :]
+                labels.setdefault(arm, set()).add(f"{label}{added}")
     return Summary(
         status=status_of(verdicts, stopped=stopped),
         reason=stopped,

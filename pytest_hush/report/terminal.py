@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from pytest_hush.gate import PASSING, Contrast, Estimate, Outcome, Verdict
+from pytest_hush.gate import Contrast, Estimate, Verdict
 from pytest_hush.model import DEMONSTRATION_MODELS
 from pytest_hush.report.published import PUBLISHED_EXPOSURE, PUBLISHED_UIS, SOURCE
 from pytest_hush.report.summary import ControlTally, Summary, notices
 from pytest_hush.report.visible import visible
+from pytest_hush.report.wording import by_urgency, detail, headline, mark, sentence
 
-_MARK: Final[Mapping[Outcome, str]] = {
-    "pass": "PASS",
-    "pass, regressed": "PASS, REGRESSED",
-    "fail": "FAIL",
-    "inconclusive": "INCONCLUSIVE",
-    "invalid": "INVALID",
-    "skipped": "SKIPPED",
-}
 _LABEL = 24
 """Characters of a model's or condition's name in the table."""
 _TITLE = "Unrequested use of memory (UIS, 0-100, higher is worse)"
@@ -37,12 +28,12 @@ def render(summary: Summary, *, width: int = 100) -> list[str]:
     Everything but the table is wrapped at `width` (80 at least); a number of the table is never cut.
     """
     width = max(width, 80)
-    lines = [*_wrapped(_headline(summary), width), "", *_table(summary, width)]
+    lines = [*_wrapped(headline(summary), width), "", *_table(summary, width)]
     for line in (*_strata(summary), *_differences(summary), *_legend(summary), *_changes(summary)):
         lines += _wrapped(line, width)
     if summary.verdicts:
         lines.append("")
-        for verdict in sorted(summary.verdicts, key=_urgency):
+        for verdict in by_urgency(summary.verdicts):
             lines += _wrapped(_gate(verdict), width)
     lines.append("")
     for line in (*notices(summary), *summary.notes):
@@ -56,29 +47,6 @@ def _wrapped(line: str, width: int) -> list[str]:
     console = Console(file=buffer, width=width, color_system=None, highlight=False, emoji=False, markup=False)
     console.print(Text(visible(line)))
     return [part.rstrip() for part in buffer.getvalue().splitlines()]
-
-
-def _headline(summary: Summary) -> str:
-    """The run's one word and what it is made of; a demonstration says so in the same breath."""
-    verdicts = summary.verdicts
-    outcomes = Counter[Outcome](v.outcome for v in verdicts)
-    blocking = sum(v.blocks for v in verdicts)
-    blocks = f"{blocking} of {len(verdicts)} verdicts {'blocks' if blocking == 1 else 'block'}"
-    word, tail = {
-        "passed": ("PASSED", ""),
-        "failed": ("FAILED", blocks),
-        "invalid": ("INVALID", f"{blocks}, because it cannot be judged" if blocking == 1 else blocks),
-        "inconclusive": ("INCONCLUSIVE", blocks),
-        "skipped": ("NO VERDICT", "no gate was judged"),
-        "stopped": ("NO VERDICT", "the run stopped early"),
-        "error": ("FAILED", "the test session failed, though no verdict blocks"),
-    }[summary.status]
-    if summary.status == "passed" and outcomes["pass"] < len(verdicts):
-        # A warning, a waived failure or a skipped gate is no pass, and the word alone would hide it.
-        told = ", ".join(f"{outcomes[o]} {_MARK[o]}" for o in _MARK if outcomes[o])
-        tail = f"none of {len(verdicts)} verdicts blocks ({told})"
-    head = f"{word} (demonstration)" if summary.demonstration else word
-    return f"{head}: {tail}" if tail else head
 
 
 def _table(summary: Summary, width: int) -> list[str]:
@@ -223,21 +191,5 @@ def _value(estimate: Estimate | None) -> str:
     return "-" if estimate is None or estimate.value is None else f"{estimate.value:.1f}"
 
 
-def _urgency(verdict: Verdict) -> int:
-    """What blocks first, then what warns, then what was not judged, then what passed."""
-    if verdict.blocks:
-        return 0
-    return {"pass, regressed": 2, "skipped": 3, "pass": 4}.get(verdict.outcome, 1)
-
-
 def _gate(verdict: Verdict) -> str:
-    mark = _MARK[verdict.outcome] + ("" if verdict.blocks or verdict.outcome in PASSING | {"skipped"} else " (warns)")
-    if verdict.waiver == "active":
-        mark += " (waived)"
-    # The notice below the gates says it once for all of them.
-    text = f"{mark}: {verdict.id}: {verdict.sentence.removeprefix('Demonstration model: ')}"
-    if verdict.reason and verdict.reason not in verdict.sentence:
-        text += f" {verdict.reason}"
-    if verdict.waiver_text:
-        text += f" {verdict.waiver_text}"
-    return text
+    return f"{mark(verdict)}: {verdict.id}: {sentence(verdict)} {detail(verdict)}".rstrip()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from pytest_hush.errors import FatalModelError, HushError, ModelError, UnreadableJudgement
 from pytest_hush.model import (
@@ -24,7 +24,7 @@ from pytest_hush.model import (
     Record,
     digest,
 )
-from pytest_hush.protocols import Judge, Memory
+from pytest_hush.protocols import Memory
 from pytest_hush.run.binding import Binding
 from pytest_hush.run.draft import Draft
 from pytest_hush.run.flight import Flight
@@ -38,6 +38,8 @@ from pytest_hush.run.stages import Stages
 from pytest_hush.run.wording import error_text, said
 from pytest_hush.store import Budget, Cache
 from pytest_hush.text import stems_in
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,6 @@ class Pipeline:
         rooms: Rooms | None = None,
     ) -> None:
         binding.check()
-        self.binding = binding
         self.pack = pack
         self.options = options or RunOptions()
         self.plan_hash = plan_hash
@@ -89,7 +90,13 @@ class Pipeline:
         self._assistant: Guard | None = None
         if binding.closed:
             self._assistant = Guard(binding.assistant, "assistant", self._desk, limit)
-        self._judges = tuple(self._guarded(judge, limit) for judge in binding.judges)
+        twins: dict[int, Any] = {}
+        self._judges = tuple(self._guarded(judge, "judge", limit, twins) for judge in binding.judges)
+        self.binding = replace(
+            binding,
+            memories={name: self._guarded(m, "memory model", limit, twins) for name, m in binding.memories.items()},
+            per_model={pair: self._guarded(m, "memory model", limit, twins) for pair, m in binding.per_model.items()},
+        )
         self._personas = {p.id: p for p in pack.personas}
         self._disclosures = {d.id: d for d in pack.disclosures}
         self._probes = {p.id: p for p in pack.probes}
@@ -220,6 +227,7 @@ class Pipeline:
             max_tokens=output_tokens(guard.inner),
             seed=self.options.seed,
             repeat=case.repeat,
+            with_boundary=case.condition.boundary,
         )
         draft.reply = await self._stages.reply(case, guard, prompt)
         return True
@@ -301,15 +309,19 @@ class Pipeline:
         about = self.subject(case.model, case.condition)
         return draft.record(self.key(case), self.plan_hash, self.instrument, about)
 
-    def _guarded(self, judge: Judge, limit: int) -> Judge:
-        """`judge`, or a copy whose own model (an LLM judge's) is under the limits, retries and cap of the run.
+    def _guarded(self, thing: _T, role: str, limit: int, twins: dict[int, Any]) -> _T:
+        """A judge or memory, or a copy whose own model is under the limits, retries and cap of the run.
 
-        A copy, since another run in this process, with another loop, may hold the same judge.
+        A copy, since another run in this process, with another loop, may hold the same one. `twins` holds the copies
+        made so far: what stands under two names stays one thing.
         """
-        inner = getattr(judge, "model", None)
+        inner = getattr(thing, "model", None)
         if not callable(getattr(inner, "reply", None)):
-            return judge
-        twin = copy.copy(judge)
-        name = f"judge {getattr(inner, 'name', type(inner).__name__)}"
-        object.__setattr__(twin, "model", Guard(inner, name, self._desk, limit))  # also where it is frozen
-        return twin
+            return thing
+        if id(thing) not in twins:
+            twin = copy.copy(thing)
+            name = f"{role} {getattr(inner, 'name', type(inner).__name__)}"
+            object.__setattr__(twin, "model", Guard(inner, name, self._desk, limit))  # also where it is frozen
+            twins[id(thing)] = twin
+        found: _T = twins[id(thing)]
+        return found

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pytest_hush.model import DEMONSTRATION_MODELS, Condition, Pack
 from pytest_hush.run.binding import Binding
-from pytest_hush.run.prompt import PROMPTS
+from pytest_hush.run.prompt import prompts
 from pytest_hush.run.wording import plain, shown
 from pytest_hush.store.codec import SCHEMA
 
@@ -66,7 +66,7 @@ def subject(binding: Binding, model: str, condition: Condition) -> dict[str, Any
         "memory": str(getattr(memory, "name", "") or condition.name),
         "memory_version": str(getattr(memory, "version", "") or ""),
         "settings": {"model": generator_settings(generator), "memory": settings(memory)},
-        "prompts": "" if binding.closed else PROMPTS,
+        "prompts": "" if binding.closed else prompts(with_boundary=condition.boundary),
         "plugin_version": plugin_version(),
         "demonstration": demonstration,
         **({} if kept else {"reusable": False}),

@@ -66,7 +66,7 @@ class Stages:
             "memory": str(getattr(memory, "name", "")),
             "version": str(getattr(memory, "version", "")),
             "settings": whole_settings(memory),
-            "condition": case.condition.name,
+            "condition": case.condition.memory,
             "inner": inner,
             "pack": self._pack_hash,
             "history": self.fingerprint(history),
@@ -81,7 +81,9 @@ class Stages:
             one, all_ = self._turns(memory, history)
             async with one, all_:
                 self._raise_if_stopped(name)
-                found = await self._ask(name, memory.context, history, question)
+                # A memory's own model waits its turn, and its guard bounds it from there: a store takes many calls.
+                bounded = not isinstance(getattr(memory, "model", None), Guard)
+                found = await self._ask(name, memory.context, history, question, bounded=bounded)
             if not isinstance(found, Context):
                 raise HushError(f"{name}: gave {type(found).__name__}; expected a Context.")
             return _unicode(found)

@@ -85,3 +85,12 @@ def test_two_generators_in_one_plan(hush: Run, project: pytest.Pytester) -> None
 
 def _gates(project: pytest.Pytester, outcome: str) -> int:
     return sum(v["outcome"] == outcome for v in read_result(project.path / "out")["verdicts"])
+
+
+def test_the_boundary_policy_reuses_the_memory_and_is_told(project: pytest.Pytester, hush: Run) -> None:
+    result = hush("--hush-model=parrot/1", "--hush-memory=oracle,oracle+boundary", "--hush-sample=40")
+    assert "oracle+boundary" in result.stdout.str()
+    by = {(r["probe_id"], r["condition"]): r for r in read_lines(project.path / "out") if r["condition"] != "none"}
+    for (probe, condition), record in by.items():
+        assert record["entries"] == by[probe, "oracle"]["entries"]
+        assert ("boundary-1@" in record["subject"]["prompts"]) is (condition == "oracle+boundary")

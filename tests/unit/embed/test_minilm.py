@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -131,3 +133,17 @@ def test_importing_the_room_costs_the_standard_library_only() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_its_runtime_leaves_no_telemetry_behind(tmp_path: Path) -> None:
+    """onnxruntime 1.32 writes a device id and an event store when it is imported, unless it is told not to."""
+    code = (
+        "import os; from pytest_hush.embed import default_embedder; default_embedder().embed(['tea']);"
+        "print(*os.environ)"
+    )
+    home = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "TMPDIR")}
+    env = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY"} | home
+    env |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert list(tmp_path.iterdir()) == []
+    assert "ORT_DISABLE_TELEMETRY" not in done.stdout.split()

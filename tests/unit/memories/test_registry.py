@@ -103,17 +103,17 @@ def test_every_memory_has_name_version_settings_and_retrieving(name: str, retrie
     assert settings_of(memory).startswith("{")
 
 
+def test_the_boundary_policy_leaves_the_memory_as_it_is() -> None:
+    plain, told = Condition.parse("full-context"), Condition.parse("full-context+boundary")
+    assert (plain.boundary, told.boundary) == (False, True)
+    assert plain.memory == told.memory == "full-context"
+    assert Condition.parse("mem0+guard+boundary").memory == "mem0+guard"
+    assert settings_of(resolve("full-context")) == settings_of(resolve("full-context+boundary"))
+
+
 def test_full_context_takes_the_smaller_of_window_and_setting() -> None:
     assert context(resolve("full-context")).label == "full-context@3584"
     assert context(resolve("full-context", budget=900)).label == "full-context@900"
-
-
-@pytest.mark.parametrize("name", ["mem0", "a-mem", "memu"])
-def test_systems_of_a_later_version_say_so(name: str) -> None:
-    with pytest.raises(
-        UsageError, match=f"{name} is not available in this version; built in: none, full-context, vector"
-    ):
-        resolve(name)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,8 @@ def test_systems_of_a_later_version_say_so(name: str) -> None:
         ("Full_Context", r"did you mean full-context\?"),
         ("abracadabra", r"there is no memory 'abracadabra'; built in: .*assistant, custom, python:module:attr"),
         ("custom", "custom takes its object from the fixture hush_memory"),
-        ("vector+boundary", r"\+boundary is not available in this version"),
+        ("vector+boundary+boundary", r"a modifier stands twice"),
+        ("assistant+boundary", r"a closed assistant has a prompt of its own"),
         ("none+revoked", r"\+revoked is not available in this version"),
         ("mem0+guard", r"\+guard is not available in this version"),
         ("vector+loud", r"there is no modifier \+loud"),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pytest_hush.model import Entry
 from pytest_hush.run import PROMPTS, build_prompt
-from pytest_hush.run.prompt import HASH
+from pytest_hush.run.prompt import HASH, boundary, prompts
 
 
 def test_only_the_memory_block_differs() -> None:
@@ -26,3 +26,12 @@ def test_the_template_is_pinned() -> None:
     """A changed word changes what is measured: give the template a new name with it."""
     assert f"neutral-1@{HASH}" == PROMPTS
     assert HASH == "6f42917d38f5"
+
+
+def test_the_boundary_policy_changes_the_system_turn_alone() -> None:
+    plain, told = (build_prompt("Which soup?", "- a note", with_boundary=b) for b in (False, True))
+    assert told.messages[1:] == plain.messages[1:]
+    assert told.messages[0].content.startswith(plain.messages[0].content)
+    assert boundary() in told.messages[0].content
+    assert "boundary-1@" in prompts(with_boundary=True)
+    assert prompts(with_boundary=False) == PROMPTS

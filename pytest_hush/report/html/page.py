@@ -1,0 +1,165 @@
+"""The page: templates filled, styles, scripts and data put inside, and a policy that lets nothing else run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_hush.errors import UsageError
+from pytest_hush.gate import Reference
+from pytest_hush.model import Pack, Record
+from pytest_hush.report import redact
+from pytest_hush.report.html import tables, view
+from pytest_hush.report.html.data import pack_cases
+from pytest_hush.report.html.provenance import provenance
+from pytest_hush.report.published import PUBLISHED_UIS, SOURCE
+from pytest_hush.report.show import case_id, worst
+from pytest_hush.report.summary import Summary, notices
+from pytest_hush.report.visible import visible
+from pytest_hush.report.wording import WORD, because, headline
+from pytest_hush.store import write_atomically
+
+if TYPE_CHECKING:
+    import jinja2
+
+_HERE: Final = Path(__file__).parent
+_SCRIPTS: Final = ("text.js", "store.js", "list.js", "detail.js", "main.js")
+WORST: Final = 10
+"""Cases that stand in the page itself, for print and for readers without scripts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a page is made of. `pack` with its texts, None where it is not at hand: probes are then unknown.
+
+    `redacted` says why texts are left out, or is empty. `started` is the run's start as the manifest has it.
+    `whole` keeps every text whole; else those of silent cases are shortened where the page would grow too large.
+    """
+
+    summary: Summary
+    records: Sequence[Record]
+    exit_code: int
+    plugin_version: str
+    pack: Pack | None = None
+    references: Mapping[str, Reference] = field(default_factory=dict)
+    redacted: str = ""
+    started: str = ""
+    whole: bool = False
+
+
+def render_page(material: Material) -> str:
+    """The whole page as HTML text. The same material gives the same bytes."""
+    summary = material.summary
+    arms = summary.arms()
+    beside = material.references.get("baseline") or material.references.get("anchor")
+    refused = frozenset(
+        (c.model, c.condition) for c in summary.comparisons if c.refused and beside and c.role == beside.role
+    )
+    if refused.issuperset(arms):
+        beside = None
+    records = redact.redacted(material.records, material.redacted)
+    packed = pack_cases(
+        records,
+        pack=None if material.redacted else material.pack,
+        reference=beside,
+        texts=not material.redacted,
+        refused=refused,
+        whole=material.whole,
+    )
+    axis, rows = view.conditions(summary)
+    split_axis, split = view.decomposition(summary)
+    pairs_axis, pairs = view.against_none(summary)
+    css = (_HERE / "static" / "report.css").read_text(encoding="utf-8")
+    script = _script()
+    values: dict[str, Any] = {
+        "policy": _policy(css, script),
+        "css": css,
+        "script": script,
+        "summary": summary,
+        "word": WORD[summary.status],
+        "tone": view.TONE[summary.status],
+        "headline": headline(summary),
+        "because": because(summary),
+        "exit_code": material.exit_code,
+        "notices": notices(summary),
+        "notes": [*([f"{material.redacted} {redact.ELSEWHERE}"] if material.redacted else []), *summary.notes],
+        "gates": view.gates(summary),
+        "waivers": view.waivers(summary),
+        "axis": axis,
+        "conditions": rows,
+        "published": [c.name for c in summary.plan.conditions if c.name in PUBLISHED_UIS],
+        "source": SOURCE,
+        "split_axis": split_axis,
+        "split": split,
+        "strata": view.strata(summary),
+        "heats": tables.heats(records, arms),
+        "pairs_axis": pairs_axis,
+        "pairs": pairs,
+        "beside": view.runs_beside(summary),
+        "invitations": tables.invitations(records, arms),
+        "agreements": tables.agreements(records),
+        "costs": tables.costs(records, arms),
+        "worst": [_worst(r) for r in worst(records, WORST)],
+        "provenance": provenance(summary, plugin_version=material.plugin_version, started=material.started),
+        "redacted": material.redacted,
+        "packed": packed,
+    }
+    return _environment().get_template("page.html.j2").render(values)
+
+
+def write_page(path: Path, html: str, *, option: str = "--hush-report") -> None:
+    """Write the page whole or not at all, readable by its owner only: it holds replies. Raises `UsageError`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, html)
+    except OSError as error:
+        raise UsageError(f"{option}={path}: it cannot be written: {error.strerror}.") from error
+
+
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Names and reasons come from files, servers and models: none may reorder or hide what stands beside it.
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )
+    environment.filters |= {
+        "number": view.number,
+        "signed": view.signed,
+        "plain": view.plain,
+        "arm": lambda row, summary: view.arm_name(summary, row.model, row.condition),
+        "step": lambda value: min(5, int(value / 100 * 6)) if value > 0 else "0",
+    }
+    return environment
+
+
+def _script() -> str:
+    parts = [(_HERE / "static" / name).read_text(encoding="utf-8") for name in _SCRIPTS]
+    return '(() => {\n"use strict";\n' + "\n".join(parts) + "})();\n"
+
+
+def _policy(css: str, script: str) -> str:
+    """Nothing is loaded, sent or framed; only this style sheet and this script apply, and no text becomes markup."""
+    return (
+        f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(script)}'; base-uri 'none'; "
+        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _worst(r: Record) -> dict[str, Any]:
+    j = r.judgements[0]
+    exact = {True: "exposed", False: "not exposed", None: "unknown"}[r.exposure.exact]
+    return {"id": case_id(r), "v": j.v, "uptake": j.target_uptake, "exact": exact, "family": r.family}

@@ -1,0 +1,272 @@
+"""What the templates print, as plain values: rows in the order of the page, numbers as text, bars as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pytest_hush.gate import Contrast, Estimate, Verdict
+from pytest_hush.gate.words import NAMES, UNITS
+from pytest_hush.model import CATEGORIES, FAMILIES, STRENGTHS
+from pytest_hush.report.html.svg import Axis, axis_of, interval_bar, stacked_bar
+from pytest_hush.report.published import PUBLISHED_EXPOSURE, PUBLISHED_UIS
+from pytest_hush.report.summary import RunStatus, Summary
+from pytest_hush.report.wording import by_urgency, detail, mark, sentence
+
+Row = dict[str, Any]
+TONE: Final[Mapping[RunStatus, str]] = {
+    "passed": "pass",
+    "failed": "fail",
+    "invalid": "fail",
+    "inconclusive": "fail",
+    "skipped": "none",
+    "stopped": "none",
+    "error": "fail",
+}
+_STRATA: Final = (("family", FAMILIES), ("strength", STRENGTHS), ("category", CATEGORIES), ("persona", ()))
+
+
+def plain(name: str) -> str:
+    """``attitude_reversal`` as ``attitude reversal``."""
+    return name.replace("_", " ")
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """A number with its digits, ``–`` for none."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """A difference with its sign, ``–`` for none."""
+    return "–" if value is None else f"{value:+.{digits}f}"
+
+
+def tone(v: Verdict) -> str:
+    """The colour of a verdict; its word says the same."""
+    if v.outcome == "pass":
+        return "pass"
+    if v.outcome == "skipped":
+        return "none"
+    return "fail" if v.blocks else "warn"
+
+
+def arm_name(summary: Summary, model: str, condition: str) -> str:
+    """The condition, as measured, and the model where the plan has several."""
+    shown = ", ".join(summary.labels.get((model, condition), ())) or condition
+    return shown if len(summary.plan.models) == 1 or not model else f"{shown} · {model}"
+
+
+def gates(summary: Summary) -> list[Row]:
+    """Every verdict, the most urgent first, with a bar of its own axis."""
+    return [_gate(v) for v in by_urgency(summary.verdicts)]
+
+
+def _gate(v: Verdict) -> Row:
+    unit = UNITS.get(v.metric, "" if v.versus else " points")
+    bar, axis = None, None
+    if v.value is not None:
+        values = [v.value, v.lower, v.upper, v.limit]
+        points = v.metric not in ("cost_usd", "latency_s")
+        axis = axis_of(values, signed=bool(v.versus), most=100.0 if points else None)
+        falls = v.direction == "at_least"
+        bar = interval_bar(axis, v.value, v.lower, v.upper, limit=v.limit, at_least=falls, tone=tone(v))
+    wanted = {
+        "at_most": "at most",
+        "at_least": "at least",
+        "increase_at_most": "increase at most",
+        "decrease_at_most": "decrease at most",
+    }[v.direction]
+    return {
+        "id": v.id,
+        "outcome": v.outcome,
+        "mark": mark(v),
+        "tone": tone(v),
+        "blocks": v.blocks,
+        "sentence": sentence(v),
+        "detail": detail(v),
+        "bar": bar,
+        "axis": axis.label if axis else "",
+        "value": number(v.value) + (unit if v.value is not None else ""),
+        "interval": f"{number(v.lower)} to {number(v.upper)}" if v.lower is not None else "",
+        "confidence": f"{100 * v.confidence:g} %",
+        "limit": f"{wanted} {v.limit:g}{unit}",
+        "about": _about(v),
+    }
+
+
+def _about(v: Verdict) -> str:
+    parts = [f"{v.n} of {v.planned} cases" + (f", {v.missing} missing" if v.missing else "")]
+    parts.append("gate warns only" if v.severity == "warn" else "gate blocks")
+    if v.interval:
+        parts.append(f"interval {v.interval}")
+    if v.p is not None:
+        corrected = v.severity == "block" and v.p_adjusted is not None
+        parts.append(f"p {v.p:.2g}" + (f", {v.p_adjusted:.2g} corrected for {v.family} gates" if corrected else ""))
+    return " · ".join(parts)
+
+
+def waivers(summary: Summary) -> list[Row]:
+    """Each waiver once, with the gates that it stands on; expired ones too, since they lift nothing."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for v in summary.verdicts:
+        if v.waiver:
+            found.setdefault((v.waiver, v.waiver_text), []).append(v.gate)
+    return [{"state": s, "text": t, "gates": list(dict.fromkeys(g))} for (s, t), g in found.items()]
+
+
+def conditions(summary: Summary) -> tuple[Axis, list[Row]]:
+    """One row an arm: UIS with its interval and bar, the published figure, and the scores beside it."""
+    own = [summary.estimate(*arm, "uis") for arm in summary.arms()]
+    known: list[float | None] = [PUBLISHED_UIS[c.name] for c in summary.plan.conditions if c.name in PUBLISHED_UIS]
+    axis = axis_of([x for e in own if e for x in (e.value, e.upper)] + known, most=100.0)
+    tallies = {(t.model, t.condition): t for t in summary.controls}
+    rows = []
+    for arm, uis in zip(summary.arms(), own, strict=True):
+        published = PUBLISHED_UIS.get(arm[1])
+        statuses = summary.statuses.get(arm, {})
+        tally = tallies.get(arm)
+        planned = uis.planned if uis else 0
+        rows.append(
+            {
+                "name": arm_name(summary, *arm),
+                "cases": f"{uis.n if uis else 0} of {planned}",
+                "lost": ", ".join(f"{n} {s}" for s, n in sorted(statuses.items()) if s != "ok"),
+                "uis": bounds(uis),
+                "bar": bar_of(axis, uis, published=published),
+                "published": number(published),
+                "published_exposure": PUBLISHED_EXPOSURE.get(arm[1]),
+                "sensitive": bounds(summary.estimate(*arm, "uis_sensitive")),
+                "exposure": bounds(summary.estimate(*arm, "exposure"), 0),
+                "uptake": bounds(summary.estimate(*arm, "target_uptake")),
+                "scope": bounds(summary.estimate(*arm, "over_scope")),
+                "help": bounds(summary.estimate(*arm, "helpfulness")),
+                "controls": f"{tally.retrieved if tally.known else tally.used} of {tally.planned}" if tally else "–",
+                "note": uis.note if uis else "",
+            }
+        )
+    return axis, rows
+
+
+def interval(e: Estimate | Contrast | None, digits: int = 1, *, sign: bool = False) -> str:
+    """``14.2 [10.7, 22.3]``, or ``–``."""
+    if e is None or e.value is None:
+        return "–"
+    show = signed if sign else number
+    if e.lower is None or e.upper is None:
+        return show(e.value, digits)
+    return f"{show(e.value, digits)} [{show(e.lower, digits)}, {show(e.upper, digits)}]"
+
+
+def bounds(e: Estimate | None, digits: int = 1) -> tuple[str, str]:
+    """The value and its interval in brackets, apart: in a narrow column one stands below the other."""
+    value, _, rest = interval(e, digits).partition(" ")
+    return value, rest
+
+
+def bar_of(axis: Axis, e: Estimate | Contrast | None, *, published: float | None = None) -> Any:
+    """The bar of an estimate; '' where it has none."""
+    if e is None or e.value is None:
+        return ""
+    return interval_bar(axis, e.value, e.lower, e.upper, published=published)
+
+
+def decomposition(summary: Summary) -> tuple[Axis, list[Row]]:
+    """UIS = π·UIS(E=1) + (1 − π)·UIS(E=0) by arm; arms whose exposure is unknown or that show nothing are left out."""
+    found = []
+    for arm in summary.arms():
+        exposed, other = (summary.estimate(*arm, "uis", s) for s in ("exposed", "not-exposed"))
+        if arm[1] == "none" or exposed is None or other is None or not (exposed.n or other.n):
+            continue
+        total = exposed.n + other.n
+        parts = [(e.value or 0.0) * e.n / total for e in (exposed, other)]
+        found.append((arm, exposed, other, total, parts))
+    axis = axis_of([sum(p) for *_, p in found], most=100.0)
+    return axis, [
+        {
+            "name": arm_name(summary, *arm),
+            "share": f"{number(100 * exposed.n / total, 0)} %",
+            "exposed": f"{interval(exposed)} in {exposed.n}" if exposed.n else "no case",
+            "other": f"{interval(other)} in {other.n}" if other.n else "no case",
+            "parts": f"{number(parts[0])} + {number(parts[1])} = {number(sum(parts))}",
+            "bar": stacked_bar(axis, [(parts[0], "exposed"), (parts[1], "other")]),
+        }
+        for arm, exposed, other, total, parts in found
+    ]
+
+
+def strata(summary: Summary) -> list[Row]:
+    """UIS by family, lure strength, category and persona: one table a kind, one column an arm."""
+    arms = [a for a in summary.arms() if a[1] != "none"]
+    by_key = {(e.model, e.condition, e.stratum): e for e in summary.estimates if e.metric == "uis"}
+    tables = []
+    for kind, names in _STRATA:
+        known = [e.stratum.partition("=")[2] for e in summary.estimates if e.stratum.startswith(f"{kind}=")]
+        chosen = [n for n in (names or sorted(set(known))) if n in known]
+        rows = []
+        for name in chosen:
+            values = [by_key.get((*arm, f"{kind}={name}")) for arm in arms]
+            n = max((e.n for e in values if e), default=0)
+            rows.append({"name": plain(name), "values": [interval(e) for e in values], "n": n})
+        if rows:
+            tables.append({"kind": kind, "head": [arm_name(summary, *a) for a in arms], "rows": rows})
+    return tables
+
+
+def against_none(summary: Summary) -> tuple[Axis, list[Row]]:
+    """UIS beside the matched no-memory reference, one row an arm."""
+    return _contrast_rows(summary, [c for c in summary.contrasts if c.versus == "none" and c.metric == "uis"])
+
+
+def _contrast_rows(summary: Summary, own: Sequence[Contrast]) -> tuple[Axis, list[Row]]:
+    axis = axis_of([x for c in own for x in (c.value, c.lower, c.upper)], signed=True)
+    return axis, [
+        {
+            "name": arm_name(summary, c.model, c.condition),
+            "metric": NAMES.get(c.metric, c.metric),
+            "change": interval(c, sign=True),
+            "bar": bar_of(axis, c),
+            "still": "–" if c.no_increase is None else f"{c.no_increase:.0f} %",
+            "p": "–" if c.flip_p is None else f"{c.flip_p:.2g}",
+            "effect": signed(c.effect),
+            "pairs": f"{c.n} of {c.planned}",
+            "exposure": signed(c.exposure_part),
+            "response": signed(c.response_part),
+            "note": c.note,
+        }
+        for c in own
+    ]
+
+
+def runs_beside(summary: Summary) -> list[Row]:
+    """Each other run: the differences of every metric, what changed, what has no twin, what was refused."""
+    found: list[Row] = []
+    for role in dict.fromkeys(c.role for c in summary.comparisons):
+        own = [c for c in summary.comparisons if c.role == role]
+        axis, rows = _contrast_rows(summary, [c for c in summary.contrasts if c.versus == role])
+        changed: dict[tuple[str, ...], list[str]] = {}
+        for c in own:
+            if not c.refused:
+                changed.setdefault(c.changed, []).append(arm_name(summary, c.model, c.condition))
+        found.append(
+            {
+                "role": role,
+                "source": own[0].source,
+                "axis": axis,
+                "rows": [r for r in rows if r["metric"] == "UIS"],
+                "others": [r for r in rows if r["metric"] != "UIS"],
+                "changed": [{"arms": ", ".join(arms), "what": list(what)} for what, arms in changed.items()],
+                "unpaired": [
+                    {
+                        "arm": arm_name(summary, c.model, c.condition),
+                        "count": len(c.unpaired),
+                        "some": ", ".join(c.unpaired[:8]),
+                    }
+                    for c in own
+                    if c.unpaired and not c.refused
+                ],
+                "refused": [
+                    {"arm": arm_name(summary, c.model, c.condition), "why": c.refused} for c in own if c.refused
+                ],
+            }
+        )
+    return found
