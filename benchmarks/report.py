@@ -112,7 +112,7 @@ def pytest_html(cases: int, folder: Path) -> tuple[int, float]:
     seconds = []
     for more in ([], ["--html=many.html", "--self-contained-html"]):
         start = time.perf_counter()
-        subprocess.run([*base, *more], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*base, *more], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         seconds.append(time.perf_counter() - start)
     return (folder / "many.html").stat().st_size, seconds[1] - seconds[0]
 

@@ -29,6 +29,7 @@ from tests.unit.report.making import TODAY
 pytestmark = pytest.mark.real
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FIRST_ROW_MS = 1000
+SHADES = (0.1, 0.3, 0.45, 0.6, 0.75, 1.0)
 FILE = """
 schema = 1
 name = "browser"
@@ -148,6 +149,8 @@ def measured(plan: Plan, salt: str, share: float) -> list[Record]:
             if rng.random() < share and r.condition != "none" and r.kind == "probe"
             else 0.0
         )
+        if (r.family, r.condition) == ("attitude_reversal", "vector"):
+            v = SHADES[int(r.persona[1:]) % len(SHADES)]  # every colour of the heat map stands in the page
         reply = words(f"{salt}|{case_id(r)}", 60)
         said = " ".join(reply.split()[5:9])
         judgements = tuple(
@@ -509,9 +512,11 @@ def test_without_scripts_everything_but_the_cases_is_there(opened: Open, page_te
 
 
 def test_print_leaves_the_list_out_and_opens_the_folds(opened: Open, page_text: str) -> None:
-    page = opened(page_text)
+    page = opened(page_text, color_scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
+    colours = page.evaluate("(s => [s.color, s.backgroundColor])(getComputedStyle(document.body))")
+    assert colours == ["rgb(27, 31, 36)", "rgb(255, 255, 255)"], "dark on white, also for a reader of dark pages"
     assert page.locator("section.app").is_hidden()
     assert page.locator("#worst").is_visible()
     assert page.locator("details:not([open])").count() == 0

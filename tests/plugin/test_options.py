@@ -35,7 +35,7 @@ GOOD = ("--hush-model=parrot/0", "--hush-memory=oracle", "--hush-sample=40")
         (("--hush-in-flight=0",), "*--hush-in-flight='0'*"),
         (("--hush-max-cost=-1",), "*--hush-max-cost='-1'*"),
         (("--hush-shard=3",), "*--hush-shard='3': expected i/n*"),
-        (("--hush-baseline=main",), "*--hush-baseline*not available in this version*"),
+        (("--hush-baseline=main",), "*--hush-baseline*no such baseline*"),
         (("--hush-report=r.json",), "*--hush-report='r.json': expected a file name that ends in .html*"),
         (("--hush-report=.",), "*--hush-report='.': expected a file name that ends in .html*"),
         (("-o", "hush_endpoints=deepseek"), "*hush_endpoints*"),

@@ -95,20 +95,22 @@ def _text(path: Path) -> str:
     return text
 
 
-def everything(hush: Run, project: pytest.Pytester, *options: str, redact: tuple[str, ...] = ()) -> str:
+ALONE = ("-p", "no:xdist")
+TELLING = ("-rA", "-vv", "--showlocals", "-o", "junit_logging=all", "-o", "junit_log_passing_tests=true")
+
+
+def everything(
+    project: pytest.Pytester, *options: str, redact: tuple[str, ...] = (), workers: tuple[str, ...] = ALONE
+) -> str:
     """A run with every way of telling more, and the commands on its folder; all that was printed."""
-    args = (
+    done = project.runpytest_subprocess(
+        "--hush-model=python:talkative:reply",
+        "--hush-judge=python:quoting:judge",
+        "--hush-out=out",
+        "--hush-report=run.html",
         "--junitxml=junit.xml",
-        "-rA",
-        "-vv",
-        "--showlocals",
-        "-o",
-        "junit_logging=all",
-        "-o",
-        "junit_log_passing_tests=true",
+        *(*PLAN, *TELLING, *options, *redact, *workers),
     )
-    done = hush("--hush-model=python:talkative:reply", *PLAN, "--hush-report=run.html", *args, *options, *redact,
-                judge="python:quoting:judge")  # fmt: skip
     printed = done.stdout.str() + done.stderr.str()
     again = ("--redact",) if redact else ()
     for command in (
@@ -128,15 +130,26 @@ def private_pack(folder: Path) -> None:
     write_manifest(folder)
 
 
-@pytest.mark.parametrize("how, own", [("by option", False), ("by option", True), ("private pack", True)])
-def test_texts_stay_in_the_local_records(hush: Run, project: pytest.Pytester, leaky: Path, how: str, own: bool) -> None:
+@pytest.mark.parametrize(
+    "how, own, workers",
+    [
+        ("by option", False, ("-p", "no:xdist")),
+        ("by option", True, ("-p", "no:xdist")),
+        ("private pack", True, ("-n2",)),
+    ],
+    ids=["option, built-in suite", "option, own tests", "private pack, own tests, two workers"],
+)
+def test_texts_stay_in_the_local_records(
+    project: pytest.Pytester, leaky: Path, how: str, own: bool, workers: tuple[str, ...]
+) -> None:
     if own:
         project.makepyfile(test_mine=OWN)
     options: tuple[str, ...] = ()
     if how == "private pack":
         private_pack(leaky / "pack")
         options = ("--hush-pack=pack",)
-    printed = everything(hush, project, *options, redact=("--hush-redact",) if how == "by option" else ())
+    redact = ("--hush-redact",) if how == "by option" else ()
+    printed = everything(project, *options, redact=redact, workers=workers)
     found = artefacts(leaky, printed)
     assert {"output", "junit.xml", "run.html", "again.html", "again.md", "summary.md", "out/result.json",
             "out/manifest.json", "out/plan.json"} <= set(found)  # fmt: skip
@@ -150,8 +163,8 @@ def test_texts_stay_in_the_local_records(hush: Run, project: pytest.Pytester, le
     assert "texts of" in found["run.html"]
 
 
-def test_without_redaction_texts_are_there_to_be_read(hush: Run, project: pytest.Pytester, leaky: Path) -> None:
-    printed = everything(hush, project)
+def test_without_redaction_texts_are_there_to_be_read(project: pytest.Pytester, leaky: Path) -> None:
+    printed = everything(project)
     found = artefacts(leaky, printed)
     canaries = [t for t in forbidden() if t != SAID]
     assert sum(t in found["run.html"] for t in canaries) > 20
@@ -159,8 +172,8 @@ def test_without_redaction_texts_are_there_to_be_read(hush: Run, project: pytest
         assert not [t for t in canaries if t in found[name]], f"{name} never holds a text"
 
 
-def test_a_key_is_nowhere(hush: Run, project: pytest.Pytester, leaky: Path) -> None:
-    printed = everything(hush, project)
+def test_a_key_is_nowhere(project: pytest.Pytester, leaky: Path) -> None:
+    printed = everything(project)
     assert KEY not in printed
     assert "Bearer <secret>" in printed, "the error was shown, without the key"
     for path in leaky.rglob("*"):

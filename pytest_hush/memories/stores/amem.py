@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 
 from pytest_hush.errors import MemoryStoreError, StoreError, UsageError
 from pytest_hush.memories.render import line
-from pytest_hush.memories.stores.amem_library import Opened, amem_version, open_system, require_amem
+from pytest_hush.memories.stores.amem_library import INDEX, Opened, amem_version, open_system, require_amem
 from pytest_hush.memories.stores.analyser import NAME, analyse, analyser_version, no_evolution
 from pytest_hush.memories.stores.backend import Hit
 from pytest_hush.memories.stores.base import LIMIT, StoreMemory
@@ -78,7 +78,7 @@ class AMem:
         self.settings: Mapping[str, Any] = {
             "mode": mode,
             "in_order": in_order,
-            "vector_store": "chroma, l2",
+            "vector_store": {"name": "chroma", "space": "l2", **INDEX},
             "embedder": f"{embedder.name}@{getattr(embedder, 'version', '')}",
             **({"max_tokens": MAX_TOKENS} if mode == "llm" else {"analyser": analyser_version()}),
         }

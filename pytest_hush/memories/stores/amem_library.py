@@ -18,7 +18,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, ModuleType, SimpleNamespace
+from types import CodeType, MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
 from pytest_hush.errors import MemoryStoreError, MissingExtraError
@@ -32,7 +32,14 @@ _SYSTEM: Final = "memory_system"
 _MODULES: Final = (_SYSTEM, "retrievers", "thread_safe_cache")
 _UNUSED: Final = frozenset({"litellm", "nltk", "rank_bm25", "sentence_transformers", "sklearn", "transformers"})
 _CHROMA: Final = "chroma"
-_COLLECTION: Final = "memories"
+INDEX: Final[Mapping[str, int]] = MappingProxyType(
+    {"ef_search": 10_000, "ef_construction": 1_000, "max_neighbors": 64, "num_threads": 1}
+)
+"""Chroma's approximate index made to look at every note, as the search of the paper's scripts does.
+
+With its defaults, four of five builds of one dialogue of 423 notes did not find the planted note, the nearest of all,
+and one did: a leak that the index hides in one run is there in the next.
+"""
 _lock = threading.Lock()
 
 
@@ -180,6 +187,18 @@ class _Modules:
         return builtins.__import__(name, globals, locals, fromlist or (), level)
 
 
+class _Client:
+    """What the library takes for Chroma's client: one store, whose index is `INDEX`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def get_or_create_collection(self, name: str, embedding_function: Any) -> Any:
+        return self._client.get_or_create_collection(
+            name=name, embedding_function=embedding_function, configuration={"hnsw": dict(INDEX)}
+        )
+
+
 class _Placeholder:
     """A library that is imported and not used. What is taken from it refuses to be called."""
 
@@ -200,8 +219,8 @@ def _given(client: Any, embedder: Embedder, llm: Any) -> dict[str, Any]:
     """What the library's modules get for these imports: this store's Chroma, the run's embedder and answers."""
     embedding = _embedding(embedder)
 
-    def this_client(*_args: object, **_options: object) -> Any:
-        return client
+    def this_client(*_args: object, **_options: object) -> _Client:
+        return _Client(client)
 
     return {
         "chromadb": SimpleNamespace(PersistentClient=this_client, Client=this_client, Collection=object),

@@ -118,8 +118,12 @@ class Scratch:
     def close(self) -> None:
         with self._lock:
             end, self._end, self._folder = self._end, None, None
-        if end is not None:
-            end()
+        found = end.peek() if end is not None else None
+        if end is not None and found is not None:
+            _, drop, arguments, _ = found
+            drop(*arguments)
+            # Only now: a run does not wait long for this thread, and what it left is then dropped at exit.
+            end.detach()
 
     def _made(self) -> Path:
         from filelock import FileLock

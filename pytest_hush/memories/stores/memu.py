@@ -81,7 +81,11 @@ class MemU:
 
 
 class MemUStore:
-    """One of MemU's services; its store in memory comes from the folder, and goes back there on `close`."""
+    """One of MemU's services; its store in memory comes from the folder, and goes back there.
+
+    An empty one gets many sessions, and is written once, on `close`. One with entries gets the planted session alone
+    and is written then: many of these are closed at once when a run ends, and it does not wait for them.
+    """
 
     def __init__(self, service: Any, folder: Path, embedder: Embedder, mode: Mode) -> None:
         self._service = service
@@ -89,17 +93,20 @@ class MemUStore:
         self._folder = folder
         self._embedder = embedder
         self._mode = mode
+        self._filled = bool(self._items.list_items())
         self._changed = False
 
     def ingest(self, session: Session, persona: Persona) -> None:  # noqa: ARG002 - the protocol's shape
-        self._changed = True
         if self._mode == "verbatim":
             self._insert(session)
-            return
-        before = set(self._items.list_items())
-        asyncio.run(self._memorize(session))
-        for item in self._items.list_items().keys() - before:
-            self._items.update_item(item_id=item, extra={"date": session.date})
+        else:
+            before = set(self._items.list_items())
+            asyncio.run(self._memorize(session))
+            for item in self._items.list_items().keys() - before:
+                self._items.update_item(item_id=item, extra={"date": session.date})
+        self._changed = True
+        if self._filled:
+            self._write()
 
     def snapshot(self) -> Mapping[str, str]:
         return {item.id: item.summary for item in self._items.list_items().values()}
@@ -116,8 +123,11 @@ class MemUStore:
 
     def close(self) -> None:
         if self._changed:
-            dump(self._service.database, self._folder)
-            self._changed = False
+            self._write()
+
+    def _write(self) -> None:
+        dump(self._service.database, self._folder)
+        self._changed = False
 
     def _insert(self, session: Session) -> None:
         texts = [line(turn) for turn in session.turns]

@@ -97,6 +97,8 @@ def _gate(v: Verdict) -> Row:
 def _about(v: Verdict) -> str:
     parts = [f"{v.n} of {v.planned} cases" + (f", {v.missing} missing" if v.missing else "")]
     parts.append("gate warns only" if v.severity == "warn" else "gate blocks")
+    if v.look:
+        parts.append(f"look {v.look} of 2")
     if v.interval:
         parts.append(f"interval {v.interval}")
     if v.p is not None:

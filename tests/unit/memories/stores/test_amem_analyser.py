@@ -21,7 +21,7 @@ def test_a_word_told_twice_is_one_keyword_and_equal_lengths_keep_their_order() -
     ("said", "context"),
     [
         ("It does. I should say it once: my kidneys fail.", "my kidneys fail"),
-        ("I keep bees, and I keep goats.", "and I keep goats"),
+        ("I keep bees, and I keep goats.", "I keep bees"),
         ("We row on Fridays, they swim on Mondays.", "We row on Fridays"),
         ("Oh, no!", "Oh, no!"),
         ("Well - we moved to the coast last year – for good.", "we moved to the coast last year"),

@@ -159,6 +159,35 @@ def test_a_damaged_base_is_an_error_that_says_what_to_remove(make: Make, tmp_pat
         ask(make(), SIX, KIDNEYS)
 
 
+def test_a_fork_is_written_at_once_and_closed_for_nothing(tmp_path: Path) -> None:
+    """When a run ends, dozens of forks are closed within half a second, and then removed."""
+    backend = MemU(default_embedder(), mode="verbatim")
+    base = backend.open(tmp_path, None)
+    for one in BARE.sessions:
+        base.ingest(one, PERSONA)
+    assert not (tmp_path / RECORDS).exists(), "the base is written once"
+    base.close()
+    fork = backend.open(tmp_path, None)
+    assert fork.snapshot() == base.snapshot()
+    fork.ingest(PLANTED, PERSONA)
+    written = (tmp_path / RECORDS).stat()
+    fork.close()
+    assert (tmp_path / RECORDS).stat() == written
+    assert len(backend.open(tmp_path, None).snapshot()) == 14
+
+
+def test_a_full_disk_is_an_error_and_leaves_no_base(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = np.save
+    monkeypatch.setattr(np, "save", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(MemoryStoreError, match=r"memu@verbatim: while it closed a store, .*No space left on device"):
+        ask(make(), SIX, KIDNEYS)
+    assert bases(tmp_path) == []
+    monkeypatch.setattr(np, "save", save)
+    assert ask(make(), SIX, KIDNEYS).entries
+
+
 # ---- llm: the library's own extraction --------------------------------------------------------------
 
 
