@@ -86,7 +86,8 @@ def _gate(v: Verdict) -> Row:
         "detail": detail(v),
         "bar": bar,
         "axis": axis.label if axis else "",
-        "value": number(v.value) + (unit if v.value is not None else ""),
+        # Bounds on a decrease are of the decrease: without the word its sign would read the wrong way round.
+        "value": ("decrease " if v.direction == "decrease_at_most" else "") + number(v.value) + unit,
         "interval": f"{number(v.lower)} to {number(v.upper)}" if v.lower is not None else "",
         "confidence": f"{100 * v.confidence:g} %",
         "limit": f"{wanted} {v.limit:g}{unit}",

@@ -6,7 +6,7 @@ const narrow = () => matchMedia("(max-width: 56rem)").matches;
 async function start() {
   if (typeof DecompressionStream === "undefined") {
     trouble("This browser cannot unpack the cases (it needs DecompressionStream: Chrome or Edge 80, Firefox 113, Safari 16.4, or newer). " +
-      "Everything above is complete; open the file in a newer browser, or use `hush show`.");
+      "Everything else is complete; open the file in a newer browser, or use `hush show`.");
     return;
   }
   const store = await Store.open();
