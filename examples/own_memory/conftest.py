@@ -4,4 +4,4 @@ from keyword_memory import KeywordMemory
 
 
 def pytest_hush_memory(condition):
-    return KeywordMemory() if condition.name == "keyword" else None
+    return KeywordMemory() if condition.base == "keyword" else None

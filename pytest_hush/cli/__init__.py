@@ -1,4 +1,4 @@
-"""``hush``: what is done beside a test run. Every command exits with 0, or with 4 and one clear error."""
+"""``hush``: what is done beside a run. Exit code 0; 1: a gate blocks, or a pack has errors; 4: one clear error."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def plan(
     The bound covers every reply of the plan at its full output, and memory text by condition: vector 5 entries of
     100 words, full-context its whole token budget (24,000 at most), others 200 words. An LLM judge has a line of its
     own: about 3,000 tokens in and 800 out for a judgement. Retries, a judge's second try at an answer that could not
-    be read, and what a memory calls for itself are not covered.
+    be read, and what a memory calls for itself are not covered. Without a key the plan is that of a run with one.
     """
     from pytest_hush.plugin.options import Options
     from pytest_hush.plugin.setup import prepare

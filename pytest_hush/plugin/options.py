@@ -37,8 +37,8 @@ OPTIONS: tuple[_Option, ...] = (
     ),
     _Option(
         "memory",
-        "conditions beside the reference `none`: mem0, vector, full-context, oracle, neutral, irrelevant-sensitive, "
-        "assistant, python:MODULE:ATTR, custom; comma list or repeated",
+        "conditions beside the reference `none`: vector, full-context, mem0, a-mem, memu, oracle, neutral, "
+        "irrelevant-sensitive, assistant, python:MODULE:ATTR, custom; NAME+boundary; comma list or repeated",
         "list",
         metavar="NAMES",
     ),
@@ -115,7 +115,7 @@ OPTIONS: tuple[_Option, ...] = (
         "redact", "keep disclosures, memory entries and replies out of every artefact but the local records", "flag"
     ),
     _Option("explain-misses", "say for each cache miss which field differed from the nearest stored answer", "flag"),
-    _Option("allow-no-verdict", "exit with 0 when every gate was skipped", "flag"),
+    _Option("allow-no-verdict", "exit with 0 when every gate that blocks was skipped", "flag"),
     _Option("model-base-url", "base URL for the generators of openai/… and anthropic/…", metavar="URL"),
     _Option("judge-base-url", "base URL for the judge", metavar="URL"),
     _Option("memory-base-url", "base URL for --hush-memory-model", metavar="URL"),
