@@ -46,8 +46,11 @@ TODAY: Final = datetime.date(2026, 1, 1)
 HEAD: Final = 'schema = 1\nname = "bench"\nversion = "1"\npolicy = "conservative-1"\n'
 NOBODY: Final[frozenset[str]] = frozenset()
 
-COVERED: Final = {"low": 0.93, "mid": 0.93, "outlier": 0.90}
-"""Least coverage of `calibrated`, nominal 0.95, by how personas differ."""
+COVERED: Final = {"low": 0.93, "mid": 0.93, "outlier": 0.90, "rare": 0.80}
+"""Least coverage of `calibrated`, nominal 0.95, by how personas differ.
+
+The last is what was measured, not what is wanted: ten personas say nothing of an outlier that is not among them.
+"""
 NAIVE: Final = 0.90
 """The naive interval must cover less than this somewhere."""
 FALSE: Final = 0.05
@@ -305,20 +308,19 @@ class Report:
     def decisions(self) -> None:
         sizes = sorted({n for w, _, _, n in self.found if w == "coverage"})
         levels = sorted({u for w, _, u, _ in self.found if w == "coverage"})
-        print("\nDecisions in %: false pass and false fail at the limit; pass at half, fail at twice the limit")
-        heads = "".join(f"{f'{s} n={n}':>20}" for s in sim.SPREADS for n in sizes)
-        print(f"{'UIS':>6}{heads}")
-        for uis in levels:
-            cells = []
-            for spread in sim.SPREADS:
+        print("\nDecisions in %: false pass / false fail at the limit / pass at half / fail at twice the limit")
+        print(f"{'personas':>10} {'UIS':>6}" + "".join(f"{f'n = {n}':>24}" for n in sizes))
+        names = ("false pass", "false fail", "power pass", "power fail")
+        for spread in sim.SPREADS:
+            for uis in levels:
+                cells = []
                 for n in sizes:
                     c = self.found["coverage", spread, uis, n]
-                    names = ("false pass", "false fail", "power pass", "power fail")
                     shown = [f"{100 * c[k] / c['calibrated n']:.0f}" for k in names]
                     if 2 * uis > 100:
                         shown[2] = "-"
-                    cells.append(f"{' / '.join(shown):>20}")
-            print(f"{uis:>6g}" + "".join(cells))
+                    cells.append(f"{' / '.join(shown):>24}")
+                print(f"{spread:>10} {uis:>6g}" + "".join(cells))
 
     def comparisons(self) -> None:
         print("\nThe same release twice, n = 15, by gate.judge, in %")
@@ -383,11 +385,11 @@ def children() -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs, sizes and levels: about a minute")
-    parser.add_argument("--runs", type=int, help="simulated runs of each setting (240; quick: 60)")
+    parser.add_argument("--runs", type=int, help="simulated runs of each setting (150; quick: 40)")
     parser.add_argument("--seed", type=int, default=20260101)
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes")
     options = parser.parse_args()
-    runs = options.runs or (60 if options.quick else 240)
+    runs = options.runs or (40 if options.quick else 150)
     started = time.perf_counter()
     todo = tasks(runs, 240 if options.quick else 1008, options.seed, options.quick)
     with ProcessPoolExecutor(options.jobs) as pool:

@@ -23,9 +23,13 @@ Floats = NDArray[np.float64]
 Observed = NDArray[np.int64]
 
 PERSONAS = 10
-SPREADS = ("low", "mid", "outlier")
-"""Personas differ by 0.3 or by 0.8 on the logit scale, or by 0.3 with one in ten two logits above the others."""
-_SD = {"low": 0.3, "mid": 0.8, "outlier": 0.3}
+SPREADS = ("low", "mid", "outlier", "rare")
+"""Personas differ by 0.3 or by 0.8 on the logit scale, or by 0.3 with one user in ten two logits above the others.
+
+``outlier``: a run of ten holds one of these, always. ``rare``: each persona is one with that chance, so that a run in
+three holds none at all, and nothing in it can tell of them.
+"""
+_SD = {"low": 0.3, "mid": 0.8, "outlier": 0.3, "rare": 0.3}
 _OUTLIER, _ONE_IN = 2.0, 10
 _LEVELS = np.array([-0.4, -0.1, 0.1, 0.4])
 _PROBE_SD = 0.5
@@ -42,7 +46,7 @@ def centre(uis: float, spread: str) -> float:
     """The centre on the logit scale at which new personas have the mean `uis` (in 0..1)."""
     noise = math.hypot(_SD[spread], _PROBE_SD) * _NODES
     weights = _WEIGHTS / _WEIGHTS.sum()
-    shifts = [(0.0, 1.0)] if spread != "outlier" else [(0.0, 1 - 1 / _ONE_IN), (_OUTLIER, 1 / _ONE_IN)]
+    shifts = [(0.0, 1.0)] if spread in ("low", "mid") else [(0.0, 1 - 1 / _ONE_IN), (_OUTLIER, 1 / _ONE_IN)]
 
     def mean(at: float) -> float:
         parts = [
@@ -62,6 +66,8 @@ def case_means(rng: np.random.Generator, uis: float, spread: str, per_cell: int,
     """True mean score of every case of new personas, in 0..1: an array persona x family x probe."""
     own = rng.normal(0.0, _SD[spread], personas)
     if spread == "outlier":
+        own = own + _OUTLIER * (np.arange(personas) % _ONE_IN == 0)
+    if spread == "rare":
         own = own + _OUTLIER * (rng.random(personas) < 1 / _ONE_IN)
     probes = rng.normal(0.0, _PROBE_SD, (personas, len(_LEVELS), per_cell))
     return _logistic(centre(uis, spread) + own[:, None, None] + _LEVELS[None, :, None] + probes)

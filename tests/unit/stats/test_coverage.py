@@ -62,7 +62,7 @@ def test_a_spotless_small_run_does_not_hide_a_rare_fault() -> None:
 
 
 def test_the_same_release_twice_raises_few_alarms_and_a_worse_one_does() -> None:
-    found = counts("comparison", ("mid", 10.0, 5, 70), ("low", 30.0, 5, 70), ("outlier", 2.0, 5, 60))
+    found = counts("comparison", ("mid", 10.0, 5, 70), ("low", 30.0, 5, 70), ("rare", 2.0, 5, 60))
     assert found["n"] == 200
     assert at_most(found["false fail"], 200)
     assert at_most(found["false regressed"], 200)
