@@ -385,11 +385,11 @@ def children() -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs, sizes and levels: about a minute")
-    parser.add_argument("--runs", type=int, help="simulated runs of each setting (120; quick: 40)")
+    parser.add_argument("--runs", type=int, help="simulated runs of each setting (100; quick: 40)")
     parser.add_argument("--seed", type=int, default=20260101)
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes")
     options = parser.parse_args()
-    runs = options.runs or (40 if options.quick else 120)
+    runs = options.runs or (40 if options.quick else 100)
     started = time.perf_counter()
     todo = tasks(runs, 240 if options.quick else 1008, options.seed, options.quick)
     with ProcessPoolExecutor(options.jobs) as pool:
