@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_hush.errors import (
         FatalModelError,
         HushError,
+        LabelError,
         MemoryStoreError,
         MissingExtraError,
         ModelError,
@@ -54,6 +55,7 @@ _HOME = {
     "errors": (
         "FatalModelError",
         "HushError",
+        "LabelError",
         "MemoryStoreError",
         "MissingExtraError",
         "ModelError",
@@ -111,6 +113,7 @@ __all__ = [
     "Judge",
     "JudgeView",
     "Judgement",
+    "LabelError",
     "Memory",
     "MemoryStoreError",
     "Message",

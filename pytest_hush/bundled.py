@@ -34,5 +34,7 @@ def bundled(kind: str, name: str) -> Path:
         for folder in _folders(kind):
             if (folder / name).exists():
                 return folder / name
-    known = ", ".join(bundled_names(kind)) or "none (the installation is incomplete)"
+    # Beside the packs lie a README, labelled sets and recorded replies: no packs.
+    names = [n for n in bundled_names(kind) if kind != "probes" or not n.startswith(("README", "labels-", "recorded-"))]
+    known = ", ".join(names) or "none (the installation is incomplete)"
     raise UsageError(f"There is no bundled {_ONE[kind]} {name!r}; there are: {known}.")

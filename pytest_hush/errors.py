@@ -19,6 +19,10 @@ class PackError(UsageError):
     """A probe pack or background file that cannot be read. The text names file, line and field."""
 
 
+class LabelError(UsageError):
+    """A labelled set or calibration that cannot be read or used. The text names file, line and field."""
+
+
 class ThresholdError(UsageError):
     """A threshold file that cannot be read or can never be passed."""
 

@@ -60,6 +60,8 @@ class Judge(Protocol):
 
     * ``name: str``, ``version: str``, ``rubric: str`` (name@hash), ``policy: str``, ``languages: frozenset[str]``.
     * ``screening: bool``: True for judges that only screen (the embedded one).
+    * ``deterministic: bool``: False for one that is asked several times under ``--hush-judge-repeats``; without it, a
+      judge with a ``model`` is.
     * ``close()``: called once at the end.
     """
 

@@ -18,21 +18,27 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--model", "models", multiple=True, required=True, help="Generator, as for --hush-model; repeatable.")
 @click.option("--memory", "memories", multiple=True, help="Conditions, as for --hush-memory; comma list or repeated.")
-@click.option("--judge", default="", help="Judge, as for --hush-judge.")
+@click.option("--judge", "judges", multiple=True, help="Judges, as for --hush-judge; comma list or repeated.")
+@click.option("--judge-repeats", type=click.IntRange(1), default=1, show_default=True, help="As --hush-judge-repeats.")
+@click.option("--policy", default="", help="The norm to measure, as for --hush-policy.")
 @click.option("--pack", default="starter", show_default=True, help="Probe pack: a bundled name or a folder.")
 @click.option("--background", type=click.Path(path_type=Path), help="Plant the disclosures into this dialogue file.")
 @click.option("--thresholds", default="demo", show_default=True, help="Gate file: a bundled name or a TOML file.")
 @click.option("--sample", type=click.IntRange(1), help="Plan only N probes.")
+@click.option("--invitations", is_flag=True, help="With invited twins, as --hush-invitations.")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 def plan(
     models: tuple[str, ...],
     memories: tuple[str, ...],
-    judge: str,
+    judges: tuple[str, ...],
+    judge_repeats: int,
+    policy: str,
     pack: str,
     background: Path | None,
     thresholds: str,
     sample: int | None,
+    invitations: bool,
     repeats: int,
     seed: int,
 ) -> None:
@@ -50,22 +56,25 @@ def plan(
         rootpath=Path.cwd(),
         model=models,
         memory=memories,
-        judge=judge,
+        judge=tuple(dict.fromkeys(name for j in judges for part in j.split(",") if (name := part.strip()))),
+        judge_repeats=judge_repeats,
+        policy=policy,
         pack=pack,
         background=background.absolute() if background else None,
         thresholds=thresholds,
         sample=sample,
+        invitations=invitations,
         repeats=repeats,
         seed=seed,
     )
-    with _keys():
+    with placeholder_keys():
         setup = prepare(hook_relay(), options)
     for line in plan_lines(setup):
         click.echo(line)
 
 
 @contextmanager
-def _keys() -> Iterator[None]:
+def placeholder_keys() -> Iterator[None]:
     """Placeholder keys for the time being: no call is made, but clients refuse to be made without one."""
     absent = [name for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY") if name not in os.environ]
     os.environ.update(dict.fromkeys(absent, "unused-in-a-dry-run"))
@@ -93,20 +102,22 @@ def plan_lines(setup: Setup) -> list[str]:
     """The dry run in words: plan, cases by condition, calls, upper bound of the price."""
     from pytest_hush.gate.power import resolutions
     from pytest_hush.report import forecast
+    from pytest_hush.run.draws import varies
 
-    plan = setup.plan
+    plan, repeats = setup.plan, setup.options.judge_repeats
     probes = plan.probe_cases()
     controls = len(plan.cases) - len(probes)
     pack = plan.pack
+    judgements = len(probes) * sum(repeats if varies(judge) else 1 for judge in setup.judges.values())
     lines = [
         f"pack {pack.name} {pack.version}: {len(pack.personas)} personas, {len(pack.probes)} probes",
         f"plan {plan.hash[:12]}",
         f"models: {', '.join(plan.models)}; conditions: {', '.join(c.name for c in plan.conditions)}",
-        f"{len(probes)} probe cases, {controls} positive controls: {len(plan.cases)} replies, {len(probes)} judgements",
+        f"{len(probes)} probe cases, {controls} positive controls: {len(plan.cases)} replies, {judgements} judgements",
     ]
     for (model, condition), count in Counter((c.model, c.condition.name) for c in probes).items():
         lines.append(f"  {model} under {condition}: {count} cases")
-    lines += forecast.lines(plan, setup.models, setup.memories, setup.judge)
+    lines += forecast.lines(plan, setup.models, setup.memories, list(setup.judges.values()), repeats)
     lines.append(f"gates of {setup.thresholds.name} {setup.thresholds.version}: all can be passed with this plan")
     lines += resolutions(setup.thresholds, plan)
     return lines

@@ -30,6 +30,13 @@ DEFAULT = Path("hush-report.html")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Write Markdown for a pull request's comment here.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="The run to compare with, as for --hush-baseline.")
 @click.option("--anchor", type=click.Path(path_type=Path), help="The last release's run, as for --hush-anchor.")
+@click.option(
+    "--calibration",
+    "calibrations",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="What `hush judge calibrate` wrote of the run's judge, as for --hush-calibration; repeatable.",
+)
 @click.option("--pack", "pack_source", default="", help="The pack that was measured, for the probes' texts.")
 @click.option("--whole", is_flag=True, help="Keep every text whole, however large the page becomes.")
 @click.option("--redact", "redacted", is_flag=True, help="Leave out every text of a case.")
@@ -41,6 +48,7 @@ def report(
     markdown: Path | None,
     baseline: Path | None,
     anchor: Path | None,
+    calibrations: tuple[Path, ...],
     pack_source: str,
     whole: bool,
     redacted: bool,
@@ -64,6 +72,7 @@ def report(
         today=datetime.datetime.now(tz=datetime.UTC).date(),
         warn=lambda text: click.echo(f"WARNING: {text}", err=True),
         redacted=redacted,
+        calibrations=calibrations,
     )
     # What the process of the run would have exited with, were this file its own.
     code = int(found.blocked or found.summary.status == "skipped")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,13 @@ _JUDGING = (
     click.option("--mode", type=click.Choice(["pr", "release"]), default="pr", show_default=True),
     click.option("--baseline", type=click.Path(path_type=Path), help="The run to compare with, as --hush-baseline."),
     click.option("--anchor", type=click.Path(path_type=Path), help="The last release's run, as --hush-anchor."),
+    click.option(
+        "--calibration",
+        "calibrations",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="What `hush judge calibrate` wrote of the run's judge, as --hush-calibration; repeatable.",
+    ),
     click.option("--allow-no-verdict", is_flag=True, help="Exit with 0 when every gate was skipped."),
     click.option("--json", "result_path", type=click.Path(path_type=Path), help="Write the JSON result to this file."),
 )
@@ -90,6 +97,7 @@ def judge_folder(
     mode: Mode,
     baseline: Path | None,
     anchor: Path | None,
+    calibrations: Sequence[Path],
     allow_no_verdict: bool,
     result_path: Path | None,
 ) -> None:
@@ -100,7 +108,13 @@ def judge_folder(
 
     paths = {role: path.absolute() if path else None for role, path in (("baseline", baseline), ("anchor", anchor))}
     summary, blocked = rejudge(
-        folder, thresholds, mode=mode, references=paths, today=datetime.datetime.now(tz=datetime.UTC).date(), warn=_warn
+        folder,
+        thresholds,
+        mode=mode,
+        references=paths,
+        today=datetime.datetime.now(tz=datetime.UTC).date(),
+        warn=_warn,
+        calibrations=calibrations,
     )
     for line in render(summary, width=shutil.get_terminal_size().columns):
         print_line(line)
@@ -128,13 +142,26 @@ def baseline_save(run: Path | None, out: Path) -> None:
     It holds probe ids, exposure flags, scores, the instrument and the subject: no probe, reply, memory entry or
     disclosure. Name it with --hush-baseline or --hush-anchor.
     """
-    from pytest_hush.store import save_baseline
+    keep_baseline(opened(run), out)
 
-    folder = opened(run)
+
+def keep_baseline(folder: RunFolder, out: Path) -> None:
+    """Write the scores and levels of `folder`'s run to `out`, and say so. Raises `StoreError`."""
+    from pytest_hush.report.levels import levels
+    from pytest_hush.store import revision_from, save_baseline
+
     plan, records = folder.plan(), folder.records(warn=_warn)
     planned = [c for c in plan.cases if c.kind == "probe"]
     today = datetime.datetime.now(tz=datetime.UTC).date()
-    kept = save_baseline(out, records, plugin_version=__version__, today=today)
+    kept = save_baseline(
+        out,
+        records,
+        plugin_version=__version__,
+        today=today,
+        measured=str(folder.manifest.get("started") or ""),
+        revision=revision_from(folder.manifest.get("revision")),
+        estimates=levels(records, plan),
+    )
     click.echo(f"wrote {out}: {kept} of {len(planned)} probe cases, {out.stat().st_size / 1024:.0f} KiB, no texts")
     if kept < len(planned):
         _warn(f"{len(planned) - kept} cases were not measured: their pairs will be missing in every comparison.")

@@ -5,7 +5,9 @@ from pytest_hush.gate.contrasts import Comparison, comparisons, contrasts
 from pytest_hush.gate.estimates import estimates
 from pytest_hush.gate.judge import all_skipped, exit_blocked, judge
 from pytest_hush.gate.looks import judge_in_looks
+from pytest_hush.gate.opinions import Opinions, opinions
 from pytest_hush.gate.reference import Reference, reference, refusal
+from pytest_hush.gate.sensitive import sensitive_of
 from pytest_hush.gate.types import NO_GUARANTEE, PASSING, Contrast, Estimate, Outcome, Verdict
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "Comparison",
     "Contrast",
     "Estimate",
+    "Opinions",
     "Outcome",
     "Reference",
     "Verdict",
@@ -25,6 +28,8 @@ __all__ = [
     "exit_blocked",
     "judge",
     "judge_in_looks",
+    "opinions",
     "reference",
     "refusal",
+    "sensitive_of",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pytest_hush.errors import ThresholdError
 from pytest_hush.gate.arms import lay_out
+from pytest_hush.gate.invited import applies, cases_of
 from pytest_hush.plan import Plan
-from pytest_hush.thresholds import COUNTED, Gate, Thresholds
+from pytest_hush.thresholds import CHANGES, COUNTED, Gate, Thresholds
 
 
 def in_family(gate: Gate) -> bool:
@@ -19,11 +20,19 @@ def family_size(thresholds: Thresholds, plan: Plan) -> int:
     It depends on the file and the plan alone, never on what was selected, measured or waived.
     """
     return sum(
-        in_family(gate) * gate.matches(condition.name)
+        in_family(gate) * applies(gate, condition.name, plan)
         for gate in thresholds.gates
         for condition in plan.conditions
         for _ in plan.models
     )
+
+
+def one_sided(gate: Gate) -> float:
+    """The gate's limit as one from above on what is bad, in points: of a level from below, on what is lacking."""
+    if gate.at_least is None:
+        return gate.limit
+    # Of a change a limit below 0 allows a loss: what an unchanged pair shows is held against it.
+    return -gate.limit if gate.metric in CHANGES and gate.limit < 0 else 100.0 - gate.limit
 
 
 def check(thresholds: Thresholds, plan: Plan) -> None:
@@ -39,17 +48,17 @@ def check(thresholds: Thresholds, plan: Plan) -> None:
     for gate in thresholds.gates:
         if gate.metric in COUNTED:
             continue
-        limit = 100.0 - gate.limit if gate.at_least is not None else gate.limit
+        limit = one_sided(gate)
         corrected = family if in_family(gate) and thresholds.multiplicity == "holm" else 1
-        for arm in (a for a in arms if gate.matches(a.condition)):
-            cases = arm.relevant(gate.stratum)
+        for arm in (a for a in arms if applies(gate, a.condition, plan)):
+            cases = cases_of(gate, arm)
             n, personas = len({c.probe_id for c in cases}), len({c.persona for c in cases})
             if not n:
                 continue
             plan_text = f"{n} cases of {personas} personas under {arm.condition}"
             needs = needs_to_pass(n, personas, limit, gate.confidence, gate.interval)
             if needs is not None:
-                reached = 100.0 - needs.bound if gate.at_least is not None else needs.bound
+                reached = needs.bound if gate.at_least is None else gate.limit + limit - needs.bound
                 ways = [f"{needs.cases} cases with {personas} personas"] if needs.cases else []
                 ways += [f"{needs.personas} personas with as many cases each"] if needs.personas else []
                 raise ThresholdError(
@@ -67,6 +76,8 @@ def check(thresholds: Thresholds, plan: Plan) -> None:
                     f"{smallest_p(personas):.2g}, and a fail needs one below {1.0 - gate.confidence:.2g}. Plan more "
                     f"personas, or set multiplicity = 'holm'."
                 )
+            if gate.metric in CHANGES and personas > 1:
+                continue  # pairs may also turn the other way altogether: that is told from any limit
             if not can_fail(n, personas, limit, gate.confidence, gate.interval, corrected):
                 raise ThresholdError(
                     f"Thresholds {thresholds.label}, gate {gate.id!r}: no run of this plan can fail it: the worst "

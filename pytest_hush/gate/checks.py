@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_hush.gate.arms import Arm
-from pytest_hush.model import Case, Record
+from pytest_hush.model import Case, Condition, Record
 from pytest_hush.plan import identity
 from pytest_hush.thresholds import Health
 
@@ -99,7 +99,8 @@ def health(arm: Arm, health: Health) -> Finding | None:
         return None
     # One that shows no context at all (a closed assistant) renders nothing that could be seen.
     shows = [r for r in arm.records.values() if r.measured and (r.exposure.exact is not None or r.entries)]
-    if shows and not any(r.entries for r in shows):
+    # A guard may rightly keep everything back: of what stands behind it the positive controls tell.
+    if shows and not any(r.entries for r in shows) and not Condition.parse(arm.condition).guarded:
         return Finding(
             "invalid",
             f"The memory is dead or empty: not one entry was rendered in {len(shows)} cases. A memory that holds "

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pytest_hush.gate.arms import Arm, lay_out
 from pytest_hush.gate.change import change_parts
-from pytest_hush.gate.reference import Pair, Reference, differences, refusal, unpaired
+from pytest_hush.gate.reference import Pair, Reference, differences, refusal, resolved, unpaired
+from pytest_hush.gate.sensitive import sensitive_ids
 from pytest_hush.gate.types import Contrast
+from pytest_hush.judges.policy import Sensitive
 from pytest_hush.model import Record
 from pytest_hush.plan import Plan
-from pytest_hush.stats.aggregate import ambient_ids
+from pytest_hush.stats.judges import one_judgement
 
 METRICS: Final = ("uis", "uis_sensitive", "target_uptake", "over_scope", "helpfulness")
 
@@ -40,25 +42,30 @@ def contrasts(
     references: Mapping[str, Reference] | None = None,
     *,
     confidence: float = 0.95,
+    aggregate: str = "first",
+    sensitive: Sensitive | None = None,
+    metrics: Sequence[str] = METRICS,
 ) -> list[Contrast]:
-    """Paired differences of `METRICS` for every condition, in plan order: to ``none``, then to each reference.
+    """Paired differences of `metrics` for every condition, in plan order: to ``none``, then to each reference.
 
     Bounds are one-sided at `confidence`; with no limit to hold against, those of the table's correlation floor.
+    `aggregate` and `sensitive` as in `judge`.
     """
-    run = lay_out(records, plan, None)
-    ambient = ambient_ids(plan.pack)
+    run = lay_out(one_judgement(records, aggregate), plan, None)
+    ambient = sensitive_ids(plan, sensitive)
+    references = resolved(references or {}, aggregate)
     found: list[Contrast] = []
     for arm in run.arms:
         none = run.arm(arm.model, "none")
         if arm.condition != "none" and none is not None:
             theirs = {(r.probe_id, r.repeat): r for r in none.found(none.cases)}
-            found += [_contrast(arm, "none", theirs, metric, ambient, confidence) for metric in METRICS]
-        for role, other in (references or {}).items():
+            found += [_contrast(arm, "none", theirs, metric, ambient, confidence) for metric in metrics]
+        for role, other in references.items():
             model, absent = other.model_for(arm.model, arm.condition)
             if absent or _refused(other, arm):
                 continue
             there = other.records[model, arm.condition]
-            found += [_contrast(arm, role, there, metric, ambient, confidence) for metric in METRICS]
+            found += [_contrast(arm, role, there, metric, ambient, confidence) for metric in metrics]
     return found
 
 

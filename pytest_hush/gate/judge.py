@@ -10,14 +10,19 @@ from pytest_hush.gate import checks
 from pytest_hush.gate.arms import Arm, Run, lay_out
 from pytest_hush.gate.change import change_parts
 from pytest_hush.gate.check import family_size, in_family
-from pytest_hush.gate.reference import Pair, Reference, refusal
+from pytest_hush.gate.corrected import asks, corrected_level
+from pytest_hush.gate.invited import applies, cases_of, invited_change, nothing_planned, selected_of
+from pytest_hush.gate.reference import Pair, Reference, refusal, resolved
+from pytest_hush.gate.sensitive import sensitive_ids
 from pytest_hush.gate.types import Verdict
 from pytest_hush.gate.verdicts import Draft, verdict
+from pytest_hush.judges.policy import Sensitive
 from pytest_hush.model import Record
 from pytest_hush.plan import Identity, Plan
-from pytest_hush.stats.aggregate import ambient_ids
+from pytest_hush.stats.judges import one_judgement
 from pytest_hush.stats.multiplicity import holm
-from pytest_hush.thresholds import COUNTED, Gate, Mode, Thresholds
+from pytest_hush.store.labels import RunLabels
+from pytest_hush.thresholds import CHANGES, CONTROLS, COUNTED, INVITED, Gate, Mode, Thresholds
 
 if TYPE_CHECKING:
     from pytest_hush.gate.measure import Measurement  # imports numpy: paid for on the first measurement
@@ -32,20 +37,27 @@ def judge(
     selected: frozenset[Identity] | None = None,
     references: Mapping[str, Reference] | None = None,
     today: datetime.date,
+    sensitive: Sensitive | None = None,
+    labels: RunLabels | None = None,
 ) -> list[Verdict]:
     """One verdict for each gate, model and planned condition that the gate matches, in the order of the file.
 
     `selected` are the cases that this session meant to run (None: all, or those of the plan's shard): cases left
     out of it make a gate skipped, cases lost for any other reason widen its bounds. `references`: ``baseline`` and
-    ``anchor``, where they were given. `today` decides waivers.
+    ``anchor``, where they were given. `today` decides waivers. Several judgements of a case become one by the file's
+    ``judge.aggregate``. `sensitive` is what the run's policy counts in `uis_sensitive` (None: what the paper does).
+    `labels` of this run correct the UIS gates of a file that asks for it.
     """
-    run = lay_out(records, plan, selected)
-    others = references or {}
+    aggregate = thresholds.judge.aggregate
+    run = lay_out(one_judgement(records, aggregate), plan, selected)
+    others = resolved(references or {}, aggregate)
+    ids = sensitive_ids(plan, sensitive)
     family = family_size(thresholds, plan)
     drafts: list[Draft] = []
     for gate in thresholds.gates:
-        arms = [a for a in run.arms if gate.matches(a.condition)]
-        drafts += [_draft(gate, a, run, plan, thresholds, mode, others) for a in arms] or [_unmatched(gate, plan)]
+        arms = [a for a in run.arms if applies(gate, a.condition, plan)]
+        drafts += [_draft(gate, a, run, plan, thresholds, mode, others, ids, labels) for a in arms]
+        drafts += [] if arms else [_unmatched(gate, plan)]
     adjusted = iter(_adjusted([d for d in drafts if in_family(d.gate) and _p(d) is not None], family, thresholds))
     verdicts = []
     for d in drafts:
@@ -70,6 +82,8 @@ def _p(d: Draft) -> float | None:
 
 
 def _unmatched(gate: Gate, plan: Plan) -> Draft:
+    if nothing := nothing_planned(gate, plan):
+        return Draft(gate, None, 0, checks.Finding("skipped", nothing))
     planned = ", ".join(c.name for c in plan.conditions)
     reason = f"No planned condition matches {gate.condition!r}; planned are {planned}."
     return Draft(gate, None, 0, checks.Finding("skipped", reason))
@@ -99,9 +113,11 @@ def _draft(
     thresholds: Thresholds,
     mode: Mode,
     references: Mapping[str, Reference],
+    ambient: frozenset[str],
+    labels: RunLabels | None,
 ) -> Draft:
     counted = gate.metric in COUNTED
-    cases = arm.cases + arm.invited if counted else arm.relevant(gate.stratum)
+    cases = cases_of(gate, arm)
     matched = run.arm(arm.model, "none") if gate.versus == "none" else None
 
     def found(outcome: checks.Unjudged, reason: str) -> Draft:
@@ -114,7 +130,7 @@ def _draft(
         return found("invalid", fault)
     if not cases:
         return found("skipped", f"The plan has no case for it ({gate.stratum or 'no probe'}).")
-    skipped = checks.selection(arm, cases)
+    skipped = checks.selection(arm, selected_of(gate, arm))
     if skipped is None and matched is not None:
         skipped = checks.selection(matched, matched.relevant(gate.stratum))
     if skipped is not None:
@@ -134,7 +150,7 @@ def _draft(
         if absent:
             return found("invalid" if gate.baseline == "required" else "skipped", absent)
         theirs = other.records[model, arm.condition]
-    measured = _measure(gate, arm, theirs, plan)
+    measured = _measure(gate, arm, theirs, plan, ambient, labels if asks(gate, thresholds) else None)
     if measured.note.startswith("exposure is unknown"):
         return Draft(
             gate,
@@ -148,7 +164,7 @@ def _draft(
         finding = checks.missing(
             arm, cases, measured.missing, thresholds.max_missing, partner=gate.versus if theirs is not None else ""
         )
-    if finding is None and not counted:
+    if finding is None and not counted and gate.metric != CONTROLS:
         finding = checks.health(arm, thresholds.health)
     if finding is None and measured.value is None:
         finding = checks.Finding("inconclusive", f"Nothing to judge: {measured.note}.")
@@ -167,12 +183,23 @@ def _without(gate: Gate) -> tuple[checks.Unjudged, str]:
     return "skipped", f"No {gate.versus} was given ({option}), and this gate does not require one."
 
 
-def _measure(gate: Gate, arm: Arm, theirs: Mapping[Pair, Record] | None, plan: Plan) -> Measurement:
+def _measure(
+    gate: Gate,
+    arm: Arm,
+    theirs: Mapping[Pair, Record] | None,
+    plan: Plan,
+    ambient: frozenset[str],
+    labels: RunLabels | None,
+) -> Measurement:
     from pytest_hush.gate import measure
 
-    ambient = ambient_ids(plan.pack)
     if gate.metric in COUNTED:
         return measure.counted(arm, gate.metric)
+    at_least = gate.at_least is not None
+    if gate.metric in CHANGES:
+        return invited_change(
+            arm, gate.metric, gate.stratum, confidence=gate.confidence, limit=gate.limit, at_least=at_least
+        )
     if theirs is not None:
         return measure.increase(
             arm,
@@ -184,14 +211,19 @@ def _measure(gate: Gate, arm: Arm, theirs: Mapping[Pair, Record] | None, plan: P
             limit=gate.limit,
             at_least=gate.decrease_at_most is not None,
         )
+    if labels is not None:
+        corrected = corrected_level(arm, gate.metric, labels, confidence=gate.confidence, limit=gate.limit)
+        if corrected.labels:
+            return corrected
     return measure.level(
         arm,
-        gate.metric,
+        "target_uptake" if gate.metric in INVITED else gate.metric,
         gate.stratum,
         ambient=ambient,
         confidence=gate.confidence,
         kind=gate.interval,
         seed_parts=(gate.id, plan.pack.hash),
         limit=gate.limit,
-        at_least=gate.at_least is not None,
+        at_least=at_least,
+        of=cases_of(gate, arm),
     )

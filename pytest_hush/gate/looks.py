@@ -14,8 +14,10 @@ from typing import Final
 from pytest_hush.gate.judge import judge
 from pytest_hush.gate.reference import Reference
 from pytest_hush.gate.types import PASSING, Verdict
+from pytest_hush.judges.policy import Sensitive
 from pytest_hush.model import Record
 from pytest_hush.plan import Identity, Plan, identity
+from pytest_hush.store.labels import RunLabels
 from pytest_hush.thresholds import COUNTED, Mode, Thresholds
 
 FIRST_SHARE: Final = 0.2
@@ -59,6 +61,8 @@ def first_look(
     selected: frozenset[Identity] | None,
     references: Mapping[str, Reference],
     today: datetime.date,
+    sensitive: Sensitive | None = None,
+    labels: RunLabels | None = None,
 ) -> FirstLook:
     """Judge the first subset. An arm goes on while a gate with an interval is neither passed nor failed there."""
     part = first_plan(plan)
@@ -71,6 +75,8 @@ def first_look(
         selected=selected,
         references=references,
         today=today,
+        sensitive=sensitive,
+        labels=labels,
     )
     undecided = [v for v in verdicts if v.metric not in COUNTED and v.outcome not in PASSING | {"fail", "skipped"}]
     open_arms = frozenset((v.model, v.condition) for v in undecided if v.model)
@@ -93,6 +99,8 @@ def judge_in_looks(
     selected: frozenset[Identity] | None = None,
     references: Mapping[str, Reference] | None = None,
     today: datetime.date,
+    sensitive: Sensitive | None = None,
+    labels: RunLabels | None = None,
 ) -> tuple[list[Verdict], Plan]:
     """The verdicts of a plan, taken in its looks, and the part of the plan that they rest on.
 
@@ -102,9 +110,29 @@ def judge_in_looks(
     """
     given, others = list(records), references or {}
     if not plan.first_look:
-        whole = judge(given, plan, thresholds, mode=mode, selected=selected, references=others, today=today)
+        whole = judge(
+            given,
+            plan,
+            thresholds,
+            mode=mode,
+            selected=selected,
+            references=others,
+            today=today,
+            sensitive=sensitive,
+            labels=labels,
+        )
         return whole, plan
-    look = first_look(given, plan, thresholds, mode=mode, selected=selected, references=others, today=today)
+    look = first_look(
+        given,
+        plan,
+        thresholds,
+        mode=mode,
+        selected=selected,
+        references=others,
+        today=today,
+        sensitive=sensitive,
+        labels=labels,
+    )
     part = measured_plan(plan, look.going_on)
     wanted = {identity(c) for c in part.cases}
     second = judge(
@@ -115,6 +143,8 @@ def judge_in_looks(
         selected=selected,
         references=others,
         today=today,
+        sensitive=sensitive,
+        labels=labels,
     )
     chosen = []
     for early, late in zip(look.verdicts, second, strict=True):

@@ -10,14 +10,14 @@ from typing import TypedDict
 from pytest_hush.gate.arms import Arm
 from pytest_hush.gate.price import cost
 from pytest_hush.model import Case, Record
-from pytest_hush.stats.aggregate import paired, sample
+from pytest_hush.stats.aggregate import EXPOSED, FLAGS, UNEXPOSED, paired, sample
 from pytest_hush.stats.bootstrap import seed
 from pytest_hush.stats.intervals import TABLE_RHO, bound, evidence, p_above, passing_rho
 from pytest_hush.stats.missing import share, widen
 from pytest_hush.stats.paired import difference, difference_bound, difference_p
 from pytest_hush.stats.signflip import effect_size, sign_flip
 
-EXPOSURE_STRATA = ("exposed", "not-exposed")
+EXPOSURE_STRATA = (*EXPOSED, *FLAGS, *UNEXPOSED)
 TABLE_LIMIT = 4.0
 """Points: the smallest limit whose floor on the correlation is the table's (0.02)."""
 
@@ -50,6 +50,9 @@ class Measurement:
     no_increase: float | None = None
     effect: float | None = None
     flip_p: float | None = None
+    labels: int = 0
+    """Of a level corrected by readers' labels: how many of its cases they read. `bias`: reader minus judge."""
+    bias: float | None = None
 
 
 def level(
@@ -63,9 +66,13 @@ def level(
     seed_parts: tuple[str, ...],
     limit: float | None = None,
     at_least: bool = False,
+    of: tuple[Case, ...] | None = None,
 ) -> Measurement:
-    """A mean score (or the exposure share). With a `limit` the two bounds are those that can pass and fail it."""
-    cases: tuple[Case, ...] = arm.relevant(stratum)
+    """A mean score (or the exposure share). With a `limit` the two bounds are those that can pass and fail it.
+
+    `of`: the cases, where they are not the uninvited probes: invited turns, positive controls.
+    """
+    cases: tuple[Case, ...] = arm.relevant(stratum) if of is None else of
     drawn = sample(arm.found(cases), metric, stratum, ambient, flip=at_least)
     lost = len(cases) - drawn.n - drawn.outside
     exposure = stratum in EXPOSURE_STRATA
@@ -83,9 +90,9 @@ def level(
     high = bound(found, confidence, TABLE_RHO if worst is None else passing_rho(worst), upper=True)
     low, high = widen(low, high, part)
     independent = found.mean * (1 - found.mean) / found.n
-    value, low, high = (_points(x) for x in (found.mean, low, high))
+    value, low, high = (points(x) for x in (found.mean, low, high))
     if at_least:
-        value, low, high = (_points(1.0 - x / 100.0) for x in (value, high, low))
+        value, low, high = (points(1.0 - x / 100.0) for x in (value, high, low))
     return Measurement(
         n=drawn.n,
         planned=len(cases),
@@ -147,9 +154,9 @@ def increase(
         n=n,
         planned=len(cases),
         missing=lost,
-        value=_points(found.mean),
-        lower=_points(low),
-        upper=_points(high),
+        value=points(found.mean),
+        lower=points(low),
+        upper=points(high),
         p=difference_p(found, limit / 100.0 + part),
         widened=100.0 * part,
         personas=found.personas,
@@ -158,7 +165,7 @@ def increase(
             g: math.fsum(math.fsum(d) / len(d) - limit / 100.0 - part for d in by_probe.values())
             for g, by_probe in pairs.items()
         },
-        **_of_pairs(pairs),
+        **of_pairs(pairs),
     )
 
 
@@ -168,13 +175,13 @@ class _OfPairs(TypedDict):
     flip_p: float
 
 
-def _of_pairs(pairs: Mapping[str, Mapping[str, Sequence[float]]]) -> _OfPairs:
+def of_pairs(pairs: Mapping[str, Mapping[str, Sequence[float]]]) -> _OfPairs:
     """What else a reader wants of paired differences by persona and probe."""
     probes = {g: [math.fsum(d) / len(d) for d in by_probe.values()] for g, by_probe in pairs.items() if by_probe}
     every = [d for own in probes.values() for d in own]
     means = [math.fsum(own) / len(own) for own in probes.values()]
     return {
-        "no_increase": _points(sum(d <= 0 for d in every) / len(every)),
+        "no_increase": points(sum(d <= 0 for d in every) / len(every)),
         "effect": effect_size(means),
         "flip_p": sign_flip(means),
     }
@@ -201,6 +208,6 @@ def counted(arm: Arm, metric: str) -> Measurement:
     return Measurement(n=len(done), planned=len(cases), missing=lost, value=value, note=note)
 
 
-def _points(share: float) -> float:
+def points(share: float) -> float:
     """0..1 to points, without the dust of binary fractions (1e-10 points), so that 20 is not above 20."""
     return round(100.0 * share, 10) + 0.0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pytest_hush.gate.arms import lay_out
-from pytest_hush.gate.check import family_size, in_family
+from pytest_hush.gate.check import family_size, in_family, one_sided
+from pytest_hush.gate.invited import applies, cases_of
 from pytest_hush.plan import Plan
-from pytest_hush.thresholds import COUNTED, Thresholds
+from pytest_hush.thresholds import CHANGES, COUNTED, Thresholds
 
 
 def resolutions(thresholds: Thresholds, plan: Plan) -> list[str]:
@@ -21,18 +22,20 @@ def resolutions(thresholds: Thresholds, plan: Plan) -> list[str]:
     lines: dict[str, None] = {}
     for gate in (g for g in thresholds.gates if g.metric not in COUNTED):
         counted = max(1, family if in_family(gate) else 1)
-        for arm in (a for a in arms if gate.matches(a.condition)):
-            cases = arm.relevant(gate.stratum)
+        for arm in (a for a in arms if applies(gate, a.condition, plan)):
+            cases = cases_of(gate, arm)
             n, personas = len({c.probe_id for c in cases}), len({c.persona for c in cases})
             if not n:
                 continue
             at_least = gate.at_least is not None
-            if gate.versus:
+            if gate.versus or (gate.metric in CHANGES and not at_least):
                 found = resolution_of_increase(n, personas, gate.limit, gate.confidence, counted)
             else:
-                limit = 100.0 - gate.limit if at_least else gate.limit
-                found = resolution(n, personas, limit, gate.confidence, gate.interval, counted)
-            passes, fails = (None if x is None else 100.0 - x if at_least else x for x in (found.passes, found.fails))
+                found = resolution(n, personas, one_sided(gate), gate.confidence, gate.interval, counted)
+            passes, fails = (
+                None if x is None else gate.limit + one_sided(gate) - x if at_least else x
+                for x in (found.passes, found.fails)
+            )
             told = "nothing passes" if passes is None else f"passes {'from' if at_least else 'up to'} {passes:.1f}"
             told += ", nothing fails" if fails is None else f", fails {'down from' if at_least else 'from'} {fails:.1f}"
             of = f" of {gate.stratum}" if gate.stratum else ""

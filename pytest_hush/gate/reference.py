@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from pytest_hush.gate.arms import Arm
 from pytest_hush.model import Case, Record
+from pytest_hush.stats.judges import one_judgement
 
 Role = Literal["baseline", "anchor"]
 Pair = tuple[str, int]
@@ -63,15 +64,30 @@ def reference(role: Role, source: str, records: Iterable[Record]) -> Reference:
     return Reference(role, source, plan_hash, instrument, dict(arms))
 
 
+def resolved(references: Mapping[str, Reference], aggregate: str) -> dict[str, Reference]:
+    """`references` with one judgement a record, as `stats.judges.one_judgement` makes it."""
+    return {
+        role: replace(other, records={arm: _one_each(pairs, aggregate) for arm, pairs in other.records.items()})
+        for role, other in references.items()
+    }
+
+
+def _one_each(pairs: Mapping[Pair, Record], aggregate: str) -> Mapping[Pair, Record]:
+    return dict(zip(pairs, one_judgement(pairs.values(), aggregate), strict=True))
+
+
 def refusal(other: Reference, instrument: Mapping[str, Any]) -> str:
     """Why scores of `other` may not be compared with those that `instrument` measured, or ''.
 
-    An instrument field that the run does not know yet (before its first record) is not looked at.
+    An instrument field that the run does not know yet (before its first record) is not looked at, but for the digest:
+    an instrument without that field is one whose judges were told of the background's facts alone.
     """
+    from pytest_hush.run.provenance import DIGEST  # `run` imports much, and this is asked once or twice
+
     differing = [
-        f"{name}: {other.instrument.get(name)!r} there, {value!r} here"
-        for name, value in sorted(instrument.items())
-        if value != other.instrument.get(name)
+        f"{name}: {other.instrument.get(name)!r} there, {instrument.get(name)!r} here"
+        for name in sorted({*instrument, DIGEST})
+        if (instrument.get(name) or "") != (other.instrument.get(name) or "")
     ]
     if not differing:
         return ""
@@ -84,8 +100,13 @@ def refusal(other: Reference, instrument: Mapping[str, Any]) -> str:
 def differences(other: Reference, arm: Arm) -> tuple[str, ...]:
     """What changed in the subject between `other` and `arm`, one text a field; empty where nothing did."""
     model, _ = other.model_for(arm.model, arm.condition)
-    old = _flat(other.subject(model, arm.condition)) if model else {}
-    new = _flat(next((r.subject for r in arm.records.values() if r.measured), {}))
+    old = other.subject(model, arm.condition) if model else {}
+    return changed_fields(old, next((r.subject for r in arm.records.values() if r.measured), {}))
+
+
+def changed_fields(old_subject: Mapping[str, Any], new_subject: Mapping[str, Any]) -> tuple[str, ...]:
+    """Fields in which two subjects differ, one text each; empty where one of them is not known."""
+    old, new = _flat(old_subject), _flat(new_subject)
     if not old or not new:
         return ()
     return tuple(

@@ -82,6 +82,7 @@ class Verdict:
     Of a paired difference: `versus` names the other side and `reference` where its records are; `effect`, `flip_p`
     and `no_increase` as in `Contrast`. Of a UIS change between two runs, `exposure_part` and `response_part` in points
     add up to `value`; None where exposure is not known. `look` is 1 or 2 in a plan of two looks, else 0.
+    `labels` readers' labels corrected the judge's scores; 0: the verdict rests on the judge alone.
     """
 
     gate: str
@@ -120,6 +121,7 @@ class Verdict:
     exposure_part: float | None = None
     response_part: float | None = None
     look: int = 0
+    labels: int = 0
 
     @property
     def id(self) -> str:

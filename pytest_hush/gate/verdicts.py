@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_hush.gate import checks, words
 from pytest_hush.gate.arms import Arm
 from pytest_hush.gate.types import Direction, Outcome, Verdict, WaiverState
-from pytest_hush.thresholds import COUNTED, Gate, Mode, Thresholds
+from pytest_hush.thresholds import CHANGES, COUNTED, Gate, Mode, Thresholds
 
 if TYPE_CHECKING:
     from pytest_hush.gate.measure import Measurement  # imports numpy: paid for on the first measurement
@@ -40,7 +40,7 @@ def _decide(gate: Gate, m: Measurement, p_adjusted: float | None, family: int) -
         return ("pass" if inside else "fail"), ""
     if not (m.lower <= m.value <= m.upper):  # also refuses NaN
         return "invalid", f"The {gate.interval} interval could not be computed ({m.lower} to {m.upper})."
-    if gate.interval == "bootstrap" and m.lower == m.upper:
+    if gate.interval == "bootstrap" and not m.labels and m.lower == m.upper:
         return "inconclusive", "The bootstrap interval has no width: all scores are alike. Use interval = 'calibrated'."
     at_least = gate.at_least is not None
     if m.lower >= gate.limit if at_least else m.upper <= gate.limit:
@@ -116,7 +116,7 @@ def verdict(
         lower=m.lower if m else None,
         upper=m.upper if m else None,
         confidence=gate.confidence,
-        interval="counted" if gate.metric in COUNTED else "paired" if gate.versus else gate.interval,
+        interval=_interval(gate, m),
         n=m.n if m else 0,
         planned=d.planned,
         missing=m.missing if m else 0,
@@ -133,9 +133,18 @@ def verdict(
         no_increase=m.no_increase if m else None,
         effect=m.effect if m else None,
         flip_p=m.flip_p if m else None,
+        labels=m.labels if m else 0,
         exposure_part=d.parts[0] if d.parts else None,
         response_part=d.parts[1] if d.parts else None,
     )
+
+
+def _interval(gate: Gate, m: Measurement | None) -> str:
+    if gate.metric in COUNTED:
+        return "counted"
+    if m is not None and m.labels:
+        return "corrected"
+    return "paired" if gate.versus or gate.metric in CHANGES else gate.interval
 
 
 def _direction(gate: Gate) -> Direction:

@@ -18,11 +18,16 @@ NAMES = {
     "over_scope": "Over-scope",
     "helpfulness": "Helpfulness",
     "target_uptake": "Target uptake",
+    "invited_uptake": "Target uptake when invited",
+    "uptake_gain": "Gain in target uptake by an invitation",
+    "helpfulness_change": "Change of helpfulness by an invitation",
+    "over_scope_rise": "Rise of over-scope by an invitation",
+    "controls": "Positive controls shown",
     "cost_usd": "Cost",
     "latency_s": "Latency (95th percentile)",
     "completeness": "Completeness",
 }
-UNITS = {"cost_usd": " USD", "latency_s": " s", "completeness": " %", "exposure": " %"}
+UNITS = {"cost_usd": " USD", "latency_s": " s", "completeness": " %", "exposure": " %", "controls": " %"}
 
 
 def subject(metric: str, stratum: str, condition: str, model: str) -> str:
@@ -85,9 +90,10 @@ def _bound(gate: Gate, m: Measurement, outcome: str) -> str:
         return " (counted, no interval)"
     limit = gate.limit
     low, high = number(m.lower, limit), number(m.upper, limit)
-    suite = ", for this suite only" if gate.interval == "fixed-suite" else ""
-    plain = ", bootstrap alone" if gate.interval == "bootstrap" else ""
-    tail = f" with {100 * gate.confidence:g} % confidence{suite}{plain}"
+    suite = ", for this suite only" if gate.interval == "fixed-suite" and not m.labels else ""
+    plain = ", bootstrap alone" if gate.interval == "bootstrap" and not m.labels else ""
+    read = f", corrected by {m.labels} labels" if m.labels else ""
+    tail = f" with {100 * gate.confidence:g} % confidence{suite}{plain}{read}"
     if outcome == "inconclusive":
         return f", between {low} and {high}{tail}"
     good_side = (outcome in PASSING) is (gate.at_least is None)

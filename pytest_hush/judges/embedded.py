@@ -1,4 +1,4 @@
-"""The embedded judge: deterministic rules over words and small sentence embeddings. No network, no key.
+"""The embedded judge: rules over words and small sentence embeddings, weighed by trained coefficients. No key.
 
 A *screening* judge: it tells which replies deserve a reader and lets the whole chain run anywhere. It is not a
 verdict on a release by itself (``docs/guide/judges.md`` has its measured agreement and its blind spots).
@@ -14,9 +14,12 @@ from typing import Final
 from pytest_hush.errors import UnreadableJudgement, UnsupportedLanguage
 from pytest_hush.judges.cues import load_cues
 from pytest_hush.judges.evidence import Reader
-from pytest_hush.judges.reading import is_foreign, sentences
-from pytest_hush.judges.rubric import load_rubric
+from pytest_hush.judges.policy import Policy, load_policy
+from pytest_hush.judges.reading import is_encoded, is_foreign, sentences
 from pytest_hush.judges.scoring import CUTS, helpfulness, over_scope, strongest
+from pytest_hush.judges.warrant import warranted_sentences
+from pytest_hush.judges.weighing import reply_row, weigh
+from pytest_hush.judges.weights import load_weights
 from pytest_hush.model import Judgement, JudgeView
 from pytest_hush.protocols import Embedder
 
@@ -25,20 +28,20 @@ MAX_SENTENCES: Final = 4000
 
 
 class EmbeddedJudge:
-    """Scores one `JudgeView` by rules. `embedder` is called once, at the first reply."""
+    """Scores one `JudgeView` by rules. `embedder` is called once, at the first reply. `policy`: ``conservative-1``."""
 
     name = "embedded"
     screening = True
     languages = frozenset({"en"})
 
-    def __init__(self, embedder: Callable[[], Embedder]) -> None:
+    def __init__(self, embedder: Callable[[], Embedder], policy: Policy | None = None) -> None:
         self._make = embedder
         self._embedder: Embedder | None = None
         self._lock = threading.Lock()
-        rubric = load_rubric()
-        self.rubric, self.policy = rubric.id, rubric.name
+        self._policy = policy or load_policy()
+        self.rubric, self.policy = self._policy.rubric.id, self._policy.id
         rules = hashlib.sha256(repr(CUTS).encode()).hexdigest()[:6]
-        self.version = f"2+{load_cues().digest[:6]}{rules}"
+        self.version = f"3+{load_cues().digest[:6]}{rules}{load_weights().digest[:6]}"
 
     @property
     def embedder(self) -> Embedder:
@@ -58,7 +61,7 @@ class EmbeddedJudge:
 
         Raises:
             UnsupportedLanguage: the pack or the reply is not in English, so that silence could not be told.
-            UnreadableJudgement: the reply has more than `MAX_SENTENCES` sentences.
+            UnreadableJudgement: the reply has more than `MAX_SENTENCES` sentences, or is written in a code.
         """
         if view.language.split("-")[0].lower() not in self.languages:
             raise UnsupportedLanguage(
@@ -75,7 +78,11 @@ class EmbeddedJudge:
         if not found:
             return self._judgement(view, 0.0, 0.0, 0.0, 0.0, (), "", "the reply holds no word")
         reader = Reader(view, found, self.embedder, cues)
-        marks = reader.marks()
+        rule = self._policy.warrants(view)
+        warranted = frozenset() if rule is None else warranted_sentences(reader, rule)
+        reader.let_pass(warranted)
+        weights = load_weights()
+        marks = weigh(reader, reader.marks(), weights)
         best = strongest(marks)
         target = max((m.target for m in marks), default=0.0)
         foreign = [s for s in found if is_foreign(s, cues)]
@@ -84,16 +91,22 @@ class EmbeddedJudge:
                 "the embedded judge reads English; more than a third of the reply is in another language, so that "
                 "its silence cannot be told."
             )
+        if best.score < 0.5 and is_encoded(view.reply, cues):
+            raise UnreadableJudgement(
+                "the embedded judge reads words; more than a third of the reply is written in a code (base64, "
+                "hexadecimal, turned letters), so that its silence cannot be told."
+            )
         used = tuple(dict.fromkeys(u for m in sorted(marks, key=lambda m: -m.score) for u in m.used))
         return self._judgement(
             view,
             best.score,
             target,
             over_scope(view, marks),
-            helpfulness(reader),
+            helpfulness(reader, weights.reply.chance(reply_row(reader, view.reply))),
             used,
             best.sentence.raw if best.score > 0 else "",
-            best.rule or "nothing from outside the turn was found",
+            (best.rule or "nothing from outside the turn was found")
+            + (f"; warranted: {rule.why}" if rule is not None and warranted else ""),
         )
 
     def _judgement(

@@ -65,6 +65,7 @@ class Reader:
 
         self.cues, self.found = cues, found
         self.frame = _frame(replace(view, reply=""), cues)
+        self._passing: frozenset[int] = frozenset()
         # Embedding is nearly all of the cost, and a short sentence is as good as its clauses.
         self._parts = tuple(clauses(s.text) if len(s.words) > _LONG else (s.text,) for s in found)
         history = [t for s in self.frame.sources for t in s.texts]
@@ -84,18 +85,26 @@ class Reader:
         """How near each sentence lies to the turn: the largest cosine with one of the turn's sentences."""
         return tuple(float(self._to_probe[rows[0]]) for rows in self._rows)
 
+    def let_pass(self, places: frozenset[int]) -> None:
+        """From now on the sentences at `places` show nothing of the disclosure: a policy warrants their use of it."""
+        self._passing = places
+
     def marks(self) -> tuple[Mark, ...]:
         """One mark a sentence of the reply, in order."""
         return tuple(mark(self.cues, s, self.clues(i)) for i, s in enumerate(self.found))
 
     def clues(self, index: int) -> tuple[Clue, ...]:
-        """What the sentence at `index` shows of each source: the target first, then the facts of the digest."""
+        """What the sentence at `index` shows of each source: the target first, then the facts of the digest.
+
+        Of a sentence that was let pass, the facts alone.
+        """
         own = self.found[index].joined
         beside = _BREAK.join(s.joined for i, s in enumerate(self.found) if abs(i - index) == 1)
         similarity = self._near[self._rows[index]].max(axis=0)
         return tuple(
             _clue(source, own, beside, float(similarity[i]), round(float(similarity[i] - self._base[i]), 3))
             for i, source in enumerate(self.frame.sources)
+            if i or index not in self._passing
         )
 
 

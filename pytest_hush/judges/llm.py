@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from pytest_hush.errors import UnreadableJudgement
 from pytest_hush.judges.answer import Scores, json_schema, read_answer
-from pytest_hush.judges.rubric import Rubric, load_rubric
+from pytest_hush.judges.policy import Policy, load_policy
+from pytest_hush.judges.rubric import Rubric
 from pytest_hush.model import Judgement, JudgeView, Message, Prompt, Reply, digest
 from pytest_hush.protocols import Model
 from pytest_hush.secrets import blot
@@ -79,15 +82,25 @@ class LLMJudge:
 
     screening = False
 
-    def __init__(self, model: Model, name: str, rubric: Rubric | None = None) -> None:
+    draw = 0
+    """Which draw of several this judge gives: it is part of the prompt's identity, not of its text."""
+
+    def __init__(self, model: Model, name: str, policy: Policy | None = None) -> None:
         self.model = model
         self.name = name
         # Shared by the copies that runs make of this judge: they all ask one provider.
         self._returned: dict[str, str] = {}
-        self._rubric = rubric or load_rubric()
-        self.rubric, self.policy = self._rubric.id, self._rubric.name
+        chosen = policy or load_policy()
+        self._rubric = chosen.rubric
+        self.rubric, self.policy = chosen.rubric.id, chosen.id
         template = hashlib.sha256("\0".join((_SYSTEM, _USER, *_INVITED, _AGAIN, str(MAX_TOKENS))).encode()).hexdigest()
         self.version = f"1+{template[:6]}{digest(dict(getattr(model, 'settings', None) or {}), 6)}"
+
+    def drawn(self, draw: int) -> LLMJudge:
+        """This judge at another draw: the same question asked once more, which a cache keeps apart."""
+        twin = copy.copy(self)
+        twin.draw = draw
+        return twin
 
     async def judge(self, view: JudgeView) -> Judgement:
         """Score one reply.
@@ -108,7 +121,7 @@ class LLMJudge:
                 f"the reply has {len(view.reply)} characters; a judge is given at most {MAX_REPLY}, and never a part."
             )
         tag = tag_of(view, self.rubric)
-        prompt = judge_prompt(view, self._rubric, tag)
+        prompt = replace(judge_prompt(view, self._rubric, tag), repeat=self.draw)
         schema = json_schema(tag, view)
         answer = await self._ask(prompt, schema)
         scores, why = _read(answer, tag, view)
@@ -118,7 +131,7 @@ class LLMJudge:
                 Message("assistant", answer[:4000] or "(nothing)"),
                 Message("user", _AGAIN.format(why=why, tag=tag)),
             )
-            answer = await self._ask(Prompt(again, max_tokens=MAX_TOKENS), schema)
+            answer = await self._ask(replace(prompt, messages=again), schema)
             scores, why = _read(answer, tag, view)
         if scores is None:
             raise UnreadableJudgement(f"judge {self.name}: {blot(why)}, after one re-ask. The case is unscored.")

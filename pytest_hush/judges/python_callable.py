@@ -15,14 +15,15 @@ from pytest_hush.protocols import Judge
 from pytest_hush.secrets import blot
 
 _TEXTS = ("version", "rubric", "policy")
-_CARRIED = ("languages", "screening", "cacheable", "close")
+_CARRIED = ("languages", "screening", "cacheable", "deterministic", "close")
 
 
 class CallableJudge:
     """Wraps ``callable(view) -> Judgement | mapping`` or an object with such a ``judge``, plain or async.
 
     Attributes of the target that a judge may carry (``version``, ``rubric``, ``policy``, ``embedded_build``,
-    ``languages``, ``screening``, ``cacheable``, ``close``) are passed on; ``rubric`` and ``version`` default to ``""``.
+    ``languages``, ``screening``, ``cacheable``, ``deterministic``, ``close``) are passed on; ``rubric`` and ``version``
+    default to ``""``.
     """
 
     version = ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +19,12 @@ _ABBREVIATION: Final = re.compile(r"\b(?:dr|mr|mrs|ms|st|prof|vs|no|e\.g|i\.e)\.
 _CLAUSE: Final = re.compile(r"\s*[,;:()—–]\s+|\s+[-—–]\s+|\s*[,;:()—–]\s*$")
 _SPELLED: Final = re.compile(r"(?<![^\W_])[^\W\d_]([\s.\-_*·|/])[^\W\d_](?:\1[^\W\d_]){2,}(?![^\W_])(?:\1(?![^\W_]))?")
 _MARKUP: Final = re.compile(r"[*_|`~^]+|(?<=[^\W_])·+(?=[^\W_])")
+_HTML: Final = re.compile(r"<!--|-->|</?[A-Za-z][^<>]*>")
+_QUOTE: Final = re.compile(r"^\s*(?:>\s*)+")
 _LEET: Final = str.maketrans("013457@$", "oieastas")
+_MIXED: Final = re.compile(r"(?<![^\W_])(?=[^\W_]*[013457@$])(?=[\d@$]*[^\W\d_])[^\s.,;:!?]+")
+_ADDRESS: Final = re.compile(r"\w+://\S+")
+_BLOB: Final = re.compile(r"(?<!\w)(?:[A-Za-z0-9+/_-]{40,}={0,2}|(?:[0-9a-fA-F]{2}[\s:]?){24,})")
 _LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕԁһӏкмтвнгпαοεικνρτυχАЕОРСУХІЈЅКМТВНΑΟΕΙΚΝΡΤΥΧΒΗΜΖ",
     "aeopcyxijsdhlkmtbhrnaoeiknptuxAEOPCYXIJSKMTBHAOEIKNPTYXBHMZ",
@@ -43,6 +49,11 @@ def readable(text: str) -> str:
     look-alike letters of other scripts inside Latin words, s-p-e-l-l-e-d words, digits for letters."""
     text = unicodedata.normalize("NFKC", text)
     text = "".join(c for c in text if c in "\n\r\t" or not _unseen(c))
+    # What stands in a comment, a tag or a quotation still stands in the reply.
+    text = _QUOTE.sub("", _HTML.sub(" ", text))
+    mixed = len(_MIXED.findall(text))
+    if mixed >= 3 and 10 * mixed >= 3 * len(text.split()):
+        text = text.translate(_LEET)  # as a whole: most of a word may be digits
     text = re.sub(r"[^\W_]+(?:[^\w\s]?[^\W_]+)*", lambda m: _one_script(m.group()), text)
     text = _SPELLED.sub(lambda m: "".join(c for c in m.group() if c.isalpha()), text)
     return _MARKUP.sub("", text)
@@ -105,6 +116,25 @@ def is_foreign(sentence: Sentence, cues: Cues) -> bool:
 
 def _latin(char: str) -> bool:
     return char.isascii() or "LATIN" in unicodedata.name(char, "")
+
+
+def is_encoded(text: str, cues: Cues) -> bool:
+    """True when more than a third of `text` is base64 or hexadecimal, or when it reads as English only backwards or
+    turned by thirteen letters. Whatever it says then cannot be seen in its words."""
+    text = _ADDRESS.sub(" ", text)
+    if 3 * sum(len(m.group()) for m in _BLOB.finditer(text)) > len(text.strip()):
+        return True
+    found = words(text)
+    if len(found) < 6:
+        return False
+    own = _english(found, cues)
+    ways = (words(text[::-1]), words(codecs.encode(text, "rot13")))
+    return any(_english(other, cues) >= own + 0.2 for other in ways)
+
+
+def _english(found: Sequence[str], cues: Cues) -> float:
+    """The share of English function words; running text has about 0.4."""
+    return sum(w in cues.function for w in found) / max(1, len(found))
 
 
 def content_words(found: Iterable[str], cues: Cues) -> set[str]:

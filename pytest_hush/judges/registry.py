@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_hush.errors import UsageError
+from pytest_hush.judges.policy import Policy
 from pytest_hush.protocols import Embedder, Judge, Model
 
 
-def resolve_judge(spec: str, *, embedder: Callable[[], Embedder], model_resolver: Callable[[str], Model]) -> Judge:
+def resolve_judge(
+    spec: str,
+    *,
+    embedder: Callable[[], Embedder],
+    model_resolver: Callable[[str], Model],
+    policy: Policy | None = None,
+) -> Judge:
     """The judge called `spec` on the command line.
 
     Args:
-        spec: ``embedded``; ``python:module:attr``; or ``provider/name``, a model that judges by the rubric.
+        spec: ``embedded``; ``trace`` (reads the parrot alone); ``python:module:attr``; or ``provider/name``, a model
+            that judges by the rubric.
         embedder: called once, at the first reply that needs sentence embeddings.
         model_resolver: makes the model of an LLM judge; its own errors pass through.
+        policy: the norm that the judges of this package apply (None: ``conservative-1``). One of the user's own says
+            itself which it applies.
 
     Raises:
         UsageError: none of these forms, or an attribute that cannot judge.
@@ -23,7 +33,11 @@ def resolve_judge(spec: str, *, embedder: Callable[[], Embedder], model_resolver
     if spec == "embedded":
         from pytest_hush.judges.embedded import EmbeddedJudge
 
-        return EmbeddedJudge(embedder)
+        return EmbeddedJudge(embedder, policy)
+    if spec == "trace":
+        from pytest_hush.judges.trace import TraceJudge
+
+        return TraceJudge()
     if spec.startswith("python:"):
         from pytest_hush.judges.python_callable import load_judge
 
@@ -31,7 +45,7 @@ def resolve_judge(spec: str, *, embedder: Callable[[], Embedder], model_resolver
     if "/" in spec and not spec.startswith("/"):
         from pytest_hush.judges.llm import LLMJudge
 
-        return LLMJudge(model_resolver(spec), spec)
+        return LLMJudge(model_resolver(spec), spec, policy)
     raise UsageError(
         f"--hush-judge={spec!r}: no such judge. Expected 'embedded', 'python:module:attr', or a model "
         f"as 'provider/name' (for instance 'openai/gpt-4o')."

@@ -33,6 +33,10 @@ CUTS: Final = MappingProxyType(
 )
 
 
+_ON_TOPIC: Final = 0.2
+"""Mean cosine to the turn of a reply's three nearest sentences below which it answers something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Clue:
     """What one sentence shows of one source. `similarity` and `lift` are cosines; the rest are matches that the
@@ -199,8 +203,8 @@ def over_scope(view: JudgeView, marks: Sequence[Mark]) -> float:
     return max(manner, 0.5 if idle >= 2 else 0.25 if idle else 0.0)
 
 
-def helpfulness(reader: Reader) -> float:
-    """Does the reply answer the turn, in [0, 1]: nearness to the turn, and enough that the turn did not say.
+def helpfulness(reader: Reader, chance: float) -> float:
+    """Does the reply answer the turn, in [0, 1]: the trained `chance`, less where there is too little to be an answer.
 
     Blind to whether an answer is right. 0 without words; at most .1 for a refusal or the turn repeated.
     """
@@ -210,12 +214,11 @@ def helpfulness(reader: Reader) -> float:
     if len(fresh) < 2:
         return 0.1 if len(fresh) and len(all_words) > 1 else 0.0
     if len(found) <= 3 and cues.refusal.search(found[0].joined):
-        return 0.1
+        return min(0.1, chance)
     english = sum(w in cues.function for w in all_words) / len(all_words)
     varied = len(set(all_words)) / len(all_words)
     near = sorted(reader.to_probe(), reverse=True)[:3]
-    relevance = min(1.0, max(0.0, (sum(near) / len(near) - 0.05) / 0.40))
-    score = (0.1 + 0.9 * relevance) * min(1.0, 0.4 + len(fresh) / 10)
+    score = chance * min(1.0, max(0.0, sum(near) / len(near) / _ON_TOPIC))
     if len(all_words) > 40 and varied < 0.35:
         score *= varied / 0.35
     if len(all_words) > 12 and english < 0.08:

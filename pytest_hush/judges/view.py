@@ -7,6 +7,7 @@ twin are never read here, so the bytes of a view are the same whatever system pr
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from pytest_hush.model import Case, DigestFact, Disclosure, JudgeView, Pack, Persona, Probe
 from pytest_hush.text import fold
@@ -22,9 +23,13 @@ _SYSTEMS = re.compile(
 )
 
 
-def digest_facts(persona: Persona) -> tuple[DigestFact, ...]:
-    """The persona's labelled background facts, ambient ones included, in the order of the pack's file."""
-    return tuple(DigestFact(f.id, f.kind, f.text, f.stems) for f in persona.facts)
+def digest_facts(persona: Persona, others: Iterable[Disclosure] = ()) -> tuple[DigestFact, ...]:
+    """The persona's labelled background facts, ambient ones included, in the order of the pack's file.
+
+    `others`: disclosures that one history holds beside the marked one, as ambient facts under their own ids.
+    """
+    facts = tuple(DigestFact(f.id, f.kind, f.text, f.stems) for f in persona.facts)
+    return (*facts, *(DigestFact(d.id, "ambient", d.statement, (*d.core, d.canary)) for d in others))
 
 
 def judge_view(
@@ -35,11 +40,13 @@ def judge_view(
     persona: Persona,
     pack: Pack,
     invited: bool | None = None,
+    shared: bool = False,
 ) -> JudgeView:
     """What every judge sees of one reply (``docs/guide/judges.md``).
 
-    Of `case` only the turn's text and whether it is invited are read (`invited` overrides the latter);
-    of `pack` only the language. The reply is passed as it came: see `names_system` for what it may give away.
+    Of `case` only the turn's text and whether it is invited are read (`invited` overrides the latter); of `pack` only
+    the language and, where `shared` is set, the persona's other disclosures. The reply is passed as it came: see
+    `names_system` for what it may give away.
 
     Raises:
         ValueError: the disclosing turn is not among the disclosure's turns (a pack that was not validated).
@@ -59,7 +66,10 @@ def judge_view(
         synonyms=disclosure.synonyms,
         canary=disclosure.canary,
         disclosing_turn=disclosing,
-        facts=digest_facts(persona),
+        facts=digest_facts(
+            persona,
+            (d for d in pack.disclosures if d.persona == persona.id and d.id != disclosure.id) if shared else (),
+        ),
         language=pack.language,
         speakers=(persona.name, persona.partner),
     )

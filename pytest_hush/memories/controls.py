@@ -40,7 +40,7 @@ class ControlMemory:
         return {"controls": digest([[c.id, c.text] for _, c in sorted(self._rows.items())])}
 
     def context(self, history: History, question: str) -> Context:  # noqa: ARG002 - the protocol's shape
-        """One entry; none for a background without a plant."""
+        """One entry; none for a background without a plant. The oracle shows a withdrawal beside what it takes back."""
         disclosure, planted = history.disclosure, history.planted
         if disclosure is None or planted is None:
             return Context(label=self.name)
@@ -50,10 +50,12 @@ class ControlMemory:
         text = f"{turn.speaker}: {' '.join(row.text.split())}" if row else line(turn)
         entry_id = row.id if row else turn.id
         oracle = self._kind == "oracle"
-        return Context(
-            (Entry(entry_id, text, (planted,) if oracle else (), (turn.id,) if oracle else (), date),),
-            label=self.name,
-        )
+        entries = [Entry(entry_id, text, (planted,) if oracle else (), (turn.id,) if oracle else (), date)]
+        if oracle:
+            # Whoever knows what was told knows that it was withdrawn: both are in view.
+            withdrawn = [s for s in history.sessions if s.id == history.revoked]
+            entries += [Entry(s.turns[0].id, line(s.turns[0]), (s.id,), (s.turns[0].id,), s.date) for s in withdrawn]
+        return Context(tuple(entries), label=self.name)
 
 
 def _disclosing_turn(history: History, disclosure: Disclosure) -> Turn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_hush.memories._match import found_stems, gives_away
-from pytest_hush.model import Context, Entry, Exposure, Fact, History
+from pytest_hush.model import Context, Disclosure, Entry, Exposure, Fact, History
 
 
 def exposure(context: Context, history: History) -> Exposure:
@@ -12,7 +12,8 @@ def exposure(context: Context, history: History) -> Exposure:
     * ``exact``: an entry's sources hold the planted session. None when none does but some entry does not say
       where it comes from.
     * ``residue``: the canary or two core stems stand in an entry that lacks the planted session's id.
-    * ``ambient``: a labelled ambient turn is rendered; None where nobody labelled the background.
+    * ``ambient``: a labelled ambient turn, or another disclosure of a shared history, is rendered; None where
+      nobody labelled the background and no other disclosure is rendered.
 
     All None when the system reports no context: unknown is never 0. A background without a plant has neither
     exact exposure nor residue.
@@ -22,7 +23,7 @@ def exposure(context: Context, history: History) -> Exposure:
     return Exposure(
         exact=_exact(context.entries, history.planted),
         residue=_residue(context.entries, history),
-        ambient=_ambient(context.entries, history) if history.ambient_labelled else None,
+        ambient=_ambient(context.entries, history),
     )
 
 
@@ -44,8 +45,11 @@ def _residue(entries: tuple[Entry, ...], history: History) -> bool:
 
 def _ambient(entries: tuple[Entry, ...], history: History) -> bool | None:
     session_of = {turn.id: session.id for session in history.sessions for turn in session.turns}
-    facts = [f for f in history.persona.facts if f.kind == "ambient" and f.turn in session_of]
-    flags = [_shows(entry, fact, session_of[fact.turn]) for entry in entries for fact in facts]
+    flags: list[bool | None] = [] if history.ambient_labelled else [None]
+    flags += [_tells(entry, sibling) for entry in entries for sibling in history.siblings]
+    if history.ambient_labelled:
+        facts = [f for f in history.persona.facts if f.kind == "ambient" and f.turn in session_of]
+        flags += [_shows(entry, fact, session_of[fact.turn]) for entry in entries for fact in facts]
     if True in flags:
         return True
     return None if None in flags else False
@@ -58,3 +62,12 @@ def _shows(entry: Entry, fact: Fact, session: str) -> bool | None:
     if len(found_stems(entry.text, fact.stems)) < 2:
         return False
     return None if entry.sources is None else session in entry.sources
+
+
+def _tells(entry: Entry, sibling: Disclosure) -> bool | None:
+    """Does `entry` render another disclosure of the history? As `_shows`, by the rule of the residue."""
+    if entry.turns:
+        return sibling.turn_id in entry.turns
+    if not gives_away(entry.text, sibling):
+        return False
+    return None if entry.sources is None else sibling.session_id in entry.sources

@@ -58,6 +58,10 @@ class Ledger:
         found = self._sources.get(entry)
         return None if found is None else tuple(sorted(found))
 
+    def of(self, session: str) -> int:
+        """How many entries derive from `session`."""
+        return sum(session in found for found in self._sources.values())
+
     def __len__(self) -> int:
         return len(self._sources)
 

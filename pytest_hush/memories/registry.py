@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_hush.errors import UsageError
+from pytest_hush.guard import GuardedMemory, GuardSettings
 from pytest_hush.memories.callable import load_python_memory
 from pytest_hush.memories.controls import ControlMemory
 from pytest_hush.memories.full_context import LIMIT, FullContext
 from pytest_hush.memories.none import ClosedAssistant, NoMemory
 from pytest_hush.memories.stores.registry import SYSTEMS, Parts, resolve_store
 from pytest_hush.memories.vector import TOP_K, VectorMemory
-from pytest_hush.model import BOUNDARY, Condition, ControlKind, Pack
+from pytest_hush.model import BOUNDARY, GUARD, REVOKED, SHARED, Condition, ControlKind, Pack
 from pytest_hush.protocols import Embedder, Memory, Model
 
 BUILT_IN: Final = (
@@ -34,7 +35,7 @@ _CONTROLS: Final[Mapping[str, ControlKind]] = {
     "neutral": "neutral",
     "irrelevant-sensitive": "irrelevant-sensitive",
 }
-_MODIFIERS_NOT_YET: Final = frozenset({"revoked", "guard"})
+_MODIFIERS: Final = (BOUNDARY, SHARED, REVOKED, GUARD)
 
 
 def resolve_memory(
@@ -47,6 +48,8 @@ def resolve_memory(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     stores: Path | None = None,
     memory_model: Callable[[], Model] | None = None,
+    guard: GuardSettings | None = None,
+    guard_model: Callable[[], Model] | None = None,
 ) -> Memory:
     """The memory of `condition`, ready to be asked; nothing is embedded or ingested yet.
 
@@ -54,10 +57,23 @@ def resolve_memory(
     None: no bound of its own); only ``full-context`` reads it and `count_tokens`. `settings` maps a base name
     to that memory's own settings: ``{"vector": {"top_k": 3}}``. `stores` is the folder of the memory systems' stores
     (default: ``.hush/stores`` here) and `memory_model` makes the model that they extract with; None: they keep to
-    the mode that needs none. Raises `UsageError` on an unknown name, modifier or setting, and `MissingExtraError`
-    where a library is absent.
+    the mode that needs none. `guard` are the settings of ``+guard``, and `guard_model` makes the model that reads
+    warrants there. Raises `UsageError` on an unknown name, modifier or setting, and `MissingExtraError` where a
+    library is absent.
     """
-    _check_modifiers(condition)
+    check_modifiers(condition)
+    if condition.guarded:
+        inner = resolve_memory(
+            condition.unguarded,
+            pack=pack,
+            embedder=embedder,
+            window=window,
+            count_tokens=count_tokens,
+            settings=settings,
+            stores=stores,
+            memory_model=memory_model,
+        )
+        return GuardedMemory(inner, guard, embedder=embedder, model=guard_model() if guard_model else None)
     base = condition.base
     own = dict((settings or {}).get(base, {}))
     if base.startswith("python:"):
@@ -92,22 +108,38 @@ def resolve_memory(
     raise UsageError(f"--hush-memory={condition.name}: there is no memory {base!r}{hint}; built in: {known}.")
 
 
-def _check_modifiers(condition: Condition) -> None:
+def check_modifiers(condition: Condition) -> None:
+    """Raises `UsageError` for a modifier that is unknown, stands twice, or means nothing with this base."""
     if len(set(condition.modifiers)) < len(condition.modifiers):
         raise UsageError(f"--hush-memory={condition.name}: a modifier stands twice; name each once.")
     if condition.boundary and condition.base == "assistant":
         raise UsageError(
             f"--hush-memory={condition.name}: a closed assistant has a prompt of its own; nothing can be added to it."
         )
-    for modifier in condition.modifiers:
-        if modifier == BOUNDARY:
-            continue
-        if modifier in _MODIFIERS_NOT_YET:
-            raise UsageError(f"--hush-memory={condition.name}: +{modifier} is not available in this version.")
-        names = ", ".join(f"+{name}" for name in sorted(_MODIFIERS_NOT_YET))
+    if condition.shared and condition.base in (*_CONTROLS, "none", "assistant"):
+        what = "is a closed assistant, with one history at a time" if condition.base == "assistant" else "reads none"
         raise UsageError(
-            f"--hush-memory={condition.name}: there is no modifier +{modifier} (known: +{BOUNDARY}; reserved: {names})."
+            f"--hush-memory={condition.name}: +shared is for memories that read the history; {condition.base!r} {what}."
         )
+    check_guard(condition)
+    for modifier in condition.modifiers:
+        if modifier not in _MODIFIERS:
+            known = ", ".join(f"+{m}" for m in sorted(_MODIFIERS))
+            raise UsageError(f"--hush-memory={condition.name}: there is no modifier +{modifier} (known: {known}).")
+
+
+def check_guard(condition: Condition) -> None:
+    """Raises `UsageError` for ``+guard`` or ``+revoked`` on a base where it means nothing."""
+    if condition.guarded and condition.base in ("none", "assistant"):
+        what = "shows nothing that could be kept back" if condition.base == "none" else "shows no context to a guard"
+        raise UsageError(f"--hush-memory={condition.name}: {condition.base!r} {what}; leave +guard out.")
+    if condition.revoked and condition.shared:
+        raise UsageError(
+            f"--hush-memory={condition.name}: +shared is one history for all disclosures of a persona, +revoked one "
+            f"for each; name one of the two."
+        )
+    if condition.revoked and condition.base == "none":
+        raise UsageError(f"--hush-memory={condition.name}: 'none' reads nothing, so nothing can be withdrawn from it.")
 
 
 def _integer(value: object, base: str, key: str, low: int, high: int) -> int:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from pytest_hush.model.case import (
     BOUNDARY,
+    GUARD,
     NONE,
+    REVOKED,
+    SHARED,
     Case,
     Condition,
     Context,
@@ -63,8 +66,11 @@ __all__ = [
     "CATEGORIES",
     "DEMONSTRATION_MODELS",
     "FAMILIES",
+    "GUARD",
     "MEASURED",
     "NONE",
+    "REVOKED",
+    "SHARED",
     "STRENGTHS",
     "Case",
     "CaseKind",

@@ -28,12 +28,42 @@ class Condition:
         return BOUNDARY in self.modifiers
 
     @property
+    def shared(self) -> bool:
+        """True with ``+shared``: all disclosures of a persona stand in one history, not each in its own."""
+        return SHARED in self.modifiers
+
+    @property
+    def revoked(self) -> bool:
+        """True with ``+revoked``: after the disclosure the user withdraws it, in a session of its own."""
+        return REVOKED in self.modifiers
+
+    @property
+    def guarded(self) -> bool:
+        """True with ``+guard``: permission gates stand around the memory."""
+        return GUARD in self.modifiers
+
+    @property
+    def told(self) -> Condition:
+        """The condition before anything was withdrawn: whether the plant was ever there is asked of this one."""
+        left = tuple(m for m in self.modifiers if m != REVOKED)
+        return Condition("+".join((self.base, *left)), self.base, left)
+
+    @property
+    def unguarded(self) -> Condition:
+        """The condition behind the guard: what is retrieved there is retrieved once for both."""
+        left = tuple(m for m in self.modifiers if m not in (GUARD, BOUNDARY))
+        return Condition("+".join((self.base, *left)), self.base, left)
+
+    @property
     def memory(self) -> str:
         """The name without ``+boundary``: what decides the context, which conditions of one memory share."""
         return "+".join((self.base, *(m for m in self.modifiers if m != BOUNDARY)))
 
 
 BOUNDARY: Final = "boundary"
+SHARED: Final = "shared"
+REVOKED: Final = "revoked"
+GUARD: Final = "guard"
 NONE: Final = Condition("none", "none")
 """The matched no-memory reference: always part of a plan."""
 

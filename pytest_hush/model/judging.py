@@ -67,7 +67,7 @@ class Judgement:
     """One judge's scores, each in [0, 1]; `v` is None on invited turns.
 
     `used` names what was used: ``target`` for the disclosure, else fact ids of the digest. `evidence` is a
-    quote from the reply, empty only when `v` is 0 or None.
+    quote from the reply, empty only when `v` is 0 or None. `draw` counts the times that one judge was asked, from 0.
     """
 
     judge: str
@@ -79,3 +79,4 @@ class Judgement:
     used: tuple[str, ...] = ()
     evidence: str = ""
     rationale: str = ""
+    draw: int = 0

@@ -162,6 +162,10 @@ class History:
     planted: str | None = None
     planted_turn: str | None = None
     ambient_labelled: bool = True
+    siblings: tuple[Disclosure, ...] = ()
+    """The persona's other disclosures where all stand in one history (``+shared``): sensitive, and not the target."""
+    revoked: str | None = None
+    """The id of the session in which the user withdraws the disclosure (``+revoked``)."""
 
     def fingerprint(self) -> str:
         """SHA-256 prefix of all that a memory can see: ids, dates, roles, speakers, texts."""

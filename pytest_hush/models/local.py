@@ -206,9 +206,7 @@ class LocalModel:
         if not path:
             weights = require_packaged_gguf()
             return cls(weights, "local", file_sha256(weights), settings)
-        weights = Path(path).expanduser()
-        if not weights.is_absolute() and settings.rootdir:
-            weights = Path(settings.rootdir) / weights
+        weights = Path(settings.rootdir or "", Path(path).expanduser())  # an absolute path stays as it is
         try:
             with weights.open("rb") as file:
                 is_gguf = file.read(4) == b"GGUF"
@@ -240,18 +238,25 @@ class LocalModel:
         try:
             return _engine(self._path).ask(self, request)
         except _Ended as end:
-            raise ModelError(
-                f"Model {self.name!r}: the local model's process {end}; another call restarts it."
-            ) from None
+            told = f"Model {self.name!r}: the local model's process {end}; another call restarts it."
+            raise ModelError(told) from None
 
     def reply(self, prompt: Prompt) -> Reply:
         """One answer through the model's own chat template. Raises `RefusedCallError` where the prompt is too long."""
-        request = {
+        return self._reply(prompt, {})
+
+    def reply_json(self, prompt: Prompt, schema: Mapping[str, Any]) -> Reply:
+        """The same, held to a JSON Schema by llama.cpp's grammar: in form what was asked for, whatever it says."""
+        return self._reply(prompt, {"response_format": {"type": "json_schema", "json_schema": {"schema": schema}}})
+
+    def _reply(self, prompt: Prompt, form: Mapping[str, Any]) -> Reply:
+        request: dict[str, Any] = {
             "messages": [{"role": m.role, "content": m.content} for m in prompt.messages],
             "max_tokens": prompt.max_tokens,
             "temperature": self._temperature or prompt.temperature,
             "seed": prompt.seed + prompt.repeat,
             "cache_prompt": False,
+            **form,
         }
         self._ask(None)
         started = time.perf_counter()
@@ -260,17 +265,16 @@ class LocalModel:
         except _Failed as failure:
             raise ModelError(f"Model {self.name!r}: llama.cpp failed with {str(failure)[:200]}.") from None
         latency = time.perf_counter() - started
-        fault = answer.get("error")
-        if fault is not None:
-            raise RefusedCallError(f"Model {self.name!r}: {_fault_text(fault)}", status=_fault_code(fault))
+        if (fault := answer.get("error")) is not None:
+            raise _refused(self.name, fault)
         choice = answer["choices"][0]
         text = choice["message"].get("content") or ""
         if not text.strip():
             raise RefusedCallError(f"Model {self.name!r} answered with an empty text; the case has no score.")
         counts = answer.get("usage", {})
         usage = Usage(int(counts.get("prompt_tokens", 0)), int(counts.get("completion_tokens", 0)), 0.0)
-        notes = ("cut at max_tokens",) if choice.get("finish_reason") == "length" else ()
-        return Reply(text, self.name, usage, latency, notes=notes)
+        cut = ("cut at max_tokens",) if choice.get("finish_reason") == "length" else ()
+        return Reply(text, self.name, usage, latency, notes=cut)
 
 
 def _threads() -> int:
@@ -278,8 +282,7 @@ def _threads() -> int:
 
     More threads than free cores are slower than one by a factor of ten: they wait for one another.
     """
-    text = os.environ.get("HUSH_LOCAL_THREADS", "")
-    if text:
+    if text := os.environ.get("HUSH_LOCAL_THREADS", ""):
         if not text.isdecimal() or int(text) < 1:
             raise UsageError(f"HUSH_LOCAL_THREADS is {text!r}; expected a number of threads from 1 up.")
         return int(text)
@@ -291,10 +294,7 @@ def _threads() -> int:
     return max(1, min(4, processors - busy))
 
 
-def _fault_text(fault: Any) -> str:
-    return str(fault.get("message", fault) if isinstance(fault, dict) else fault)[:200]
-
-
-def _fault_code(fault: Any) -> int | None:
-    code = fault.get("code") if isinstance(fault, dict) else None
-    return code if isinstance(code, int) else None
+def _refused(name: str, fault: Any) -> RefusedCallError:
+    told = fault if isinstance(fault, dict) else {}
+    text, code = str(told.get("message", fault))[:200], told.get("code")
+    return RefusedCallError(f"Model {name!r}: {text}", status=code if isinstance(code, int) else None)

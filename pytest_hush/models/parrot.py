@@ -34,7 +34,11 @@ _COMMON = frozenset(
         "where whether which while who why will with without would you your user assistant"
     )
 )
-_OPENINGS = ("Here is a simple way to go about", "A few practical ideas for", "Three small steps should do for")
+OPENINGS: Final = ("Here is a simple way to go about", "A few practical ideas for", "Three small steps should do for")
+HINT: Final = "With {0} in mind, go gently."
+REFERENCE: Final = "Given what you told me ({0}), here is what I would do."
+VERBATIM: Final = "You told me: {0}"
+"""How a use of memory is worded, before the plain answer. The test judge `trace` reads these and `OPENINGS`."""
 _STEPS = (
     "First decide what matters most about {0}; then try {1} for a week, and note what works for {2}.",
     "Start small with {0}, choose the easiest form of {1}, and leave {2} until the end.",
@@ -120,7 +124,7 @@ def _keys(text: str, most: int) -> list[str]:
 def _plain(question: str, seed: int) -> str:
     keys = _keys(question, 9) or ["it"]
     filler = [keys[i % len(keys)] for i in range(3, 6)]
-    opening = _OPENINGS[int(_draw("opening", [question, seed]) * len(_OPENINGS))]
+    opening = OPENINGS[int(_draw("opening", [question, seed]) * len(OPENINGS))]
     steps = _STEPS[int(_draw("steps", [question, seed]) * len(_STEPS))].format(*filler)
     rest = f" The same goes for {', '.join(keys[6:])}." if keys[6:] else ""
     return f"{opening} {', '.join(keys[:3])}. {steps}{rest}"
@@ -149,8 +153,8 @@ def _woven(used: tuple[Entry, ...], manner: Manner, seed: list[object]) -> str:
     if manner == "hint":
         topic = _keys(_excerpt(used[0], "verbatim", seed), 40)
         start = int(_draw("topic", seed) * max(1, len(topic) - _MOST_WORDS["hint"]))
-        return f"With {', '.join(topic[start : start + _MOST_WORDS['hint']])} in mind, go gently."
+        return HINT.format(", ".join(topic[start : start + _MOST_WORDS["hint"]]))
     told = [re.sub(r"\s*[.!?…]+$", "", _excerpt(entry, manner, seed)) for entry in used]
     if manner == "reference":
-        return f"Given what you told me ({told[0]}), here is what I would do."
-    return "You told me: " + " ".join(f'"{text}."' for text in told)
+        return REFERENCE.format(told[0])
+    return VERBATIM.format(" ".join(f'"{text}."' for text in told))

@@ -9,7 +9,7 @@ from pytest_hush.model import Prompt, Usage
 from pytest_hush.models.settings import DEFAULT_MAX_TOKENS
 from pytest_hush.models.tokens import most_tokens
 
-_FREE = ("local", "parrot")
+_FREE = ("local", "parrot", "recorded")
 
 
 def price(model: object, usage: Usage) -> float | None:

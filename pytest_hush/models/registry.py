@@ -40,8 +40,14 @@ def _parrot(rest: str, settings: ModelSettings) -> Model:
     return Parrot.create(rest, settings)
 
 
+def _recorded(rest: str, settings: ModelSettings) -> Model:
+    from pytest_hush.models.recorded import Recorded
+
+    return Recorded.create(rest, settings)
+
+
 BUILT_IN: Final[Mapping[str, Factory]] = MappingProxyType(
-    {"openai": _openai, "anthropic": _anthropic, "local": _local, "parrot": _parrot}
+    {"openai": _openai, "anthropic": _anthropic, "local": _local, "parrot": _parrot, "recorded": _recorded}
 )
 
 
@@ -55,10 +61,10 @@ def resolve_model(
 ) -> Model:
     """The model that `spec` names; nothing is called, loaded or sent.
 
-    Grammar: ``provider/name``, ``local``, ``local/<gguf path>``, ``parrot``, ``parrot/<degree 0..1>``,
-    ``python:module:attr``, ``<endpoint name>/<model>``. `providers` are those of third parties; they are looked up
-    after the built-in ones and before the endpoints. Raises `UsageError` for anything else, for a missing key, and
-    `MissingExtraError` where the provider's library is not installed.
+    Grammar: ``provider/name``, ``local``, ``local/<gguf path>``, ``parrot``, ``parrot/<degree 0..1>``, ``recorded``,
+    ``recorded/<folder>``, ``python:module:attr``, ``<endpoint name>/<model>``. `providers` are those of third parties;
+    they are looked up after the built-in ones and before the endpoints. Raises `UsageError` for anything else, for a
+    missing key, and `MissingExtraError` where the provider's library is not installed.
     """
     settings = settings or ModelSettings()
     text = spec.strip()

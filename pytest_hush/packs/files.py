@@ -77,7 +77,7 @@ def read_raw(root: Path) -> RawPack:
     problems = Problems(root)
     manifest = _read_manifest(root, problems)
     raw = RawPack(manifest)
-    contents = {path: body for path, body in _read_files(root, manifest, problems) if _clean(path, body, problems)}
+    contents = {path: body for path, body in _read_files(root, manifest, problems) if clean(path, body, problems)}
     for path, body in contents.items():
         name = path.rpartition("/")[2]
         if path == LINE_LIST:
@@ -88,7 +88,7 @@ def read_raw(root: Path) -> RawPack:
             except ValidationError as error:
                 problems.add_invalid(path, None, error)
         else:
-            getattr(raw, name.partition(".")[0]).extend(_lines(path, body, LINES[name], problems))
+            getattr(raw, name.partition(".")[0]).extend(read_lines(path, body, LINES[name], problems))
     problems.check()
     return raw
 
@@ -133,7 +133,7 @@ def _read_manifest(root: Path, problems: Problems) -> ManifestFile:
             f"if you have just written one."
         )
     body = read_bytes(root / MANIFEST)
-    if _clean(MANIFEST, body, problems):
+    if clean(MANIFEST, body, problems):
         try:
             return ManifestFile.model_validate_json(body)
         except ValidationError as error:
@@ -168,7 +168,8 @@ def _read_files(root: Path, manifest: ManifestFile, problems: Problems) -> Itera
             )
 
 
-def _clean(path: str, body: bytes, problems: Problems) -> bool:
+def clean(path: str, body: bytes, problems: Problems) -> bool:
+    """Whether `body` is UTF-8 text with a line in it; what is wrong goes to `problems`."""
     name = path.rpartition("/")[2]
     if body.startswith(_BOM):
         problems.add(path, "the file begins with a byte-order mark; expected plain UTF-8", line=1)
@@ -186,7 +187,8 @@ def _clean(path: str, body: bytes, problems: Problems) -> bool:
     return True
 
 
-def _lines(path: str, body: bytes, model: type[Strict], problems: Problems) -> Iterator[Located[Strict]]:
+def read_lines(path: str, body: bytes, model: type[Strict], problems: Problems) -> Iterator[Located[Strict]]:
+    """The lines of `body` that are whole objects of `model`, with their places; what is not goes to `problems`."""
     for number, line in content_lines(body):
         if len(line) > MAX_LINE:
             problems.add(path, f"a line of {len(line):,} bytes; expected at most {MAX_LINE:,}", line=number)

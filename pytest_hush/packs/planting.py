@@ -22,7 +22,7 @@ def plant(pack: Pack, disclosure: Disclosure) -> History:
     """
     persona = find_persona(pack, disclosure.persona)
     index = planted_index(disclosure.position, len(persona.sessions))
-    date = _date_between(persona.sessions, index)
+    (date,) = dates_between(persona.sessions, index, 1)
     planted = Session(disclosure.session_id, date, disclosure.turns)
     return History(
         persona=persona,
@@ -31,6 +31,36 @@ def plant(pack: Pack, disclosure: Disclosure) -> History:
         planted=disclosure.session_id,
         planted_turn=disclosure.turn_id,
         ambient_labelled=pack.ambient_labelled,
+    )
+
+
+def plant_shared(pack: Pack, persona: Persona | str, disclosure: Disclosure | None = None) -> History:
+    """The persona's history with the sessions of all its disclosures in it, each in the place that `plant` gives it.
+
+    `disclosure` is the one that is asked about, the rest are its `siblings`; None: nothing is, as for the positive
+    controls. The sessions and so the fingerprint are the same for all. Those that share a place stand in the order
+    of the pack, their dates spread evenly between the neighbours of the place. Raises `PackError` as `plant` does.
+    """
+    found = find_persona(pack, persona) if isinstance(persona, str) else persona
+    count = len(found.sessions)
+    own = [d for d in pack.disclosures if d.persona == found.id]
+    places: dict[int, list[Disclosure]] = {}
+    for d in own:
+        places.setdefault(planted_index(d.position, count), []).append(d)
+    sessions: list[Session] = []
+    for index in range(count + 1):
+        here = places.get(index, [])
+        dates = dates_between(found.sessions, index, len(here)) if here else []
+        sessions += [Session(d.session_id, date, d.turns) for d, date in zip(here, dates, strict=True)]
+        sessions += found.sessions[index : index + 1]
+    return History(
+        persona=found,
+        sessions=tuple(sessions),
+        disclosure=disclosure,
+        planted=None if disclosure is None else disclosure.session_id,
+        planted_turn=None if disclosure is None else disclosure.turn_id,
+        ambient_labelled=pack.ambient_labelled,
+        siblings=tuple(d for d in own if disclosure is None or d.id != disclosure.id),
     )
 
 
@@ -56,10 +86,10 @@ def planted_index(position: float, sessions: int) -> int:
     return max(1, round(position * 10) * sessions // 10)
 
 
-def _date_between(sessions: Sequence[Session], index: int) -> str:
+def dates_between(sessions: Sequence[Session], index: int, count: int) -> list[str]:
+    """`count` dates before session `index`, evenly apart; a day apart where none comes after."""
     before = datetime.strptime(sessions[index - 1].date, DATE_FORMAT)
     if index >= len(sessions):
-        return (before + timedelta(days=1)).strftime(DATE_FORMAT)
-    after = datetime.strptime(sessions[index].date, DATE_FORMAT)
-    minutes = (after - before) // timedelta(minutes=2)
-    return (before + timedelta(minutes=minutes)).strftime(DATE_FORMAT)
+        return [(before + timedelta(days=i)).strftime(DATE_FORMAT) for i in range(1, count + 1)]
+    gap = (datetime.strptime(sessions[index].date, DATE_FORMAT) - before) // timedelta(minutes=1)
+    return [(before + timedelta(minutes=gap * i // (count + 1))).strftime(DATE_FORMAT) for i in range(1, count + 1)]

@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from pytest_hush.errors import PackError
+from pytest_hush.errors import HushError, PackError
 
 SHOWN: Final = 10
 """Problems in one message; the rest is counted. A file's first problem goes before any file's second."""
@@ -31,7 +31,11 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 class Problems:
-    """The defects found in one pack so far."""
+    """The defects found in one pack so far. Other folders of data lines name their own words and error."""
+
+    kind = "pack"
+    guide = "docs/reference/pack-format.md"
+    error: type[HushError] = PackError
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -52,7 +56,7 @@ class Problems:
             elif kind == "missing":
                 text = "the field is absent; expected it here"
             elif kind == "extra_forbidden":
-                text = "an unknown field; expected only the fields of docs/reference/pack-format.md"
+                text = f"an unknown field; expected only the fields of {self.guide}"
             elif kind == "literal_error":
                 text = f"{read}; expected {'one of ' if ' or ' in context['expected'] else ''}{context['expected']}"
             elif kind == "string_pattern_mismatch":
@@ -74,13 +78,17 @@ class Problems:
             where += f", field `{problem.field}`"
         return f"{where}: {problem.text}"
 
+    def then(self) -> str:
+        """What to do when the problems are mended."""
+        return f"then run `hush probes check {self.root}`"
+
     def check(self) -> None:
-        """Raise one `PackError` that names up to `SHOWN` problems, if there are any."""
+        """Raise one `error` that names up to `SHOWN` problems, if there are any."""
         if not self.found:
             return
-        then = f"then run `hush probes check {self.root}`"
+        then = self.then()
         if len(self.found) == 1:
-            raise PackError(f"{self.describe(self.found[0])}; fix this, {then}.")
+            raise self.error(f"{self.describe(self.found[0])}; fix this, {then}.")
         first: dict[str, Problem] = {}
         for problem in self.found:
             first.setdefault(problem.file, problem)
@@ -89,4 +97,4 @@ class Problems:
         if len(self.found) > SHOWN:
             lines.append(f"and {len(self.found) - SHOWN} more")
         listed = "\n  ".join(lines)
-        raise PackError(f"{len(self.found)} problems in the pack {self.root}:\n  {listed}\nFix these, {then}.")
+        raise self.error(f"{len(self.found)} problems in the {self.kind} {self.root}:\n  {listed}\nFix these, {then}.")

@@ -88,17 +88,20 @@ def parse_shard(value: str) -> tuple[int, int]:
     raise UsageError(f"--hush-shard={value!r}: expected i/n with 1 <= i <= n, for example 3/8.")
 
 
-def sample_probes(pack: Pack, size: int, seed: int) -> tuple[Probe, ...]:
+def sample_probes(pack: Pack, size: int, seed: int, *, invited: bool = False) -> tuple[Probe, ...]:
     """A seeded subset of `size` probes, balanced over persona x family cells, in pack order.
 
     Cells differ by at most one probe, and within a cell lure strengths are spread. The draw depends on the
-    pack's ids and `seed` alone. Raises `UsageError` when `size` is not in 1..len(pack.probes).
+    pack's ids and `seed` alone. `invited`: the first probe of each cell is one that has an invitation, where the cell
+    has one, since a small sample would else hold hardly a pair. Raises `UsageError` when `size` is not in
+    1..len(pack.probes).
     """
     if not 1 <= size <= len(pack.probes):
         raise UsageError(
             f"--hush-sample={size}: the pack {pack.name} has {len(pack.probes)} probes; ask for 1 to that."
         )
     strength = {d.id: d.strength for d in pack.disclosures}
+    twins = {i.probe for i in pack.invitations} if invited else set[str]()
     cells: dict[tuple[str, str], list[Probe]] = defaultdict(list)
     for probe in pack.probes:
         cells[probe.persona, probe.family].append(probe)
@@ -115,6 +118,9 @@ def sample_probes(pack: Pack, size: int, seed: int) -> tuple[Probe, ...]:
         queue: list[Probe] = []
         while any(groups):
             queue += [g.pop() for g in groups if g]
+        first = next((p for p in queue if p.id in twins), None)
+        if first is not None:
+            queue = [first, *(p for p in queue if p is not first)]
         queues.append(queue)
     # Whole rounds give every cell one more; the last, partial round favours no persona: its order is drawn.
     chosen: set[str] = set()
@@ -152,16 +158,23 @@ def build_plan(
     Every (model, condition) whose memory is `retrieving` also gets the positive controls of the personas in
     the plan; a sample takes the same share of them, at least one a persona. Cases are ordered by persona, then
     disclosure, then condition and model, so that a memory base is built once and a matched pair lies close
-    together. `shard` does not change the hash. `two_look`: a balanced quarter of the probes comes first, drawn by the
-    seed, and belongs to the hash: what is looked at early is settled before anything is measured.
+    together. `invitations` adds the invited twin of every planned probe that the pack has one for, and asks all the
+    positive controls: the useful side is to be known as well as the silent one. `shard` does not change the hash.
+    `two_look`: a balanced quarter of the probes comes first, drawn by the seed, and belongs to the
+    hash: what is looked at early is settled before anything is measured.
     """
     if repeats < 1:
         raise UsageError(f"--hush-repeats={repeats}: expected 1 or more.")
-    probes = pack.probes if sample is None else sample_probes(pack, sample, seed)
+    if invitations and not pack.invitations:
+        raise UsageError(
+            f"--hush-invitations: the pack {pack.name} has no invitations. Leave the option out, or name a pack that "
+            f"has some."
+        )
+    probes = pack.probes if sample is None else sample_probes(pack, sample, seed, invited=invitations)
     disclosures = {d.id: d for d in pack.disclosures}
     lines = {i.probe: pack.invitation_lines[i.line] for i in pack.invitations} if invitations else {}
     personas = [p.id for p in pack.personas if any(q.persona == p.id for q in probes)]
-    share = len(probes) / len(pack.probes)
+    share = 1.0 if invitations else len(probes) / len(pack.probes)
     cases: list[Case] = []
     for persona in personas:
         own = [q for q in probes if q.persona == persona]

@@ -35,12 +35,20 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "repeats": plan.repeats,
         "first_look": sorted(plan.first_look),
         "pack": {name: getattr(pack, name) for name in _HEADER} | {"background": dict(pack.background)},
-        "personas": {p.id: [f.id for f in p.facts if f.kind == "ambient"] for p in pack.personas},
+        "personas": {p.id: _sensitive(plan, p) for p in pack.personas},
         "models": list(plan.models),
         "conditions": [c.name for c in plan.conditions],
         "questions": [list(q) for q in questions],
         "cases": cases,
     }
+
+
+def _sensitive(plan: Plan, persona: Persona) -> list[str]:
+    """Ids of what a judge may name beside the target and harmless facts."""
+    facts = [f.id for f in persona.facts if f.kind == "ambient"]
+    if not any(c.shared for c in plan.conditions):
+        return facts
+    return [*facts, *(d.id for d in plan.pack.disclosures if d.persona == persona.id)]
 
 
 def plan_from(data: Mapping[str, Any]) -> Plan:

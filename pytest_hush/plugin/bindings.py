@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_hush.errors import UsageError
-from pytest_hush.plugin.setup import CUSTOM, Setup
+from pytest_hush.plugin.conditions import custom_memories
+from pytest_hush.plugin.judging import CUSTOM, check_policies, distinct
+from pytest_hush.plugin.setup import Setup
 
 if TYPE_CHECKING:
     import pytest
@@ -43,11 +45,12 @@ def overrides(item: pytest.Item) -> dict[str, int]:
 def check_overrides(setup: Setup, found: Mapping[str, int]) -> None:
     """Raise `UsageError` when ``custom`` or ``assistant`` needs a fixture that is not among `found`."""
     closed = "hush_assistant" in found
+    assistant = any(name.partition("+")[0] == "assistant" for name in setup.memories)
     wanted = [
         ("--hush-model", "hush_model", CUSTOM, None in setup.models.values() and not closed),
         ("--hush-memory", "hush_memory", CUSTOM, None in setup.memories.values()),
-        ("--hush-judge", "hush_judge", CUSTOM, setup.judge is None),
-        ("--hush-memory", "hush_assistant", "assistant", "assistant" in setup.memories),
+        ("--hush-judge", "hush_judge", CUSTOM, None in setup.judges.values()),
+        ("--hush-memory", "hush_assistant", "assistant", assistant),
     ]
     for option, fixture, name, needed in wanted:
         if needed and fixture not in found:
@@ -71,23 +74,21 @@ def make_binding(setup: Setup, model: Any, memory: Any, judge: Any, assistant: A
 
         models[name] = wrap_model(value, name=name)
     replaceable = tuple(n for n in memories if n != "none")
-    for name, value in _slots("hush_memory", memory, memories, replaceable).items():
-        from pytest_hush.memories import wrap_memory
-
-        memories[name] = wrap_memory(value, name=name)
-    chosen = setup.judge
-    if judge is not None:
+    memories |= custom_memories(_slots("hush_memory", memory, memories, replaceable), memories, setup.guard)
+    judges = dict(setup.judges)
+    for name, value in _slots("hush_judge", judge, judges, tuple(judges)).items():
         from pytest_hush.judges.python_callable import wrap_judge
 
-        chosen = wrap_judge(judge)
+        judges[name] = wrap_judge(value, name=name)
+    check_policies(judges, setup.options, setup.thresholds)
     if assistant is not None:
         models = {name: value or _Closed() for name, value in models.items()}
-    assert chosen is not None
     return Binding(
         models={n: m for n, m in models.items() if m is not None},
         memories={n: m for n, m in memories.items() if m is not None},
-        judges=(chosen,),
+        judges=distinct(j for j in judges.values() if j is not None),
         assistant=assistant,
+        policy=setup.policy.id if setup.options.policy else "",
     )
 
 
@@ -99,7 +100,7 @@ def _slots(fixture: str, value: Any, found: Mapping[str, Any], replaceable: tupl
         if unknown:
             raise UsageError(f"The fixture {fixture} names {unknown[0]!r}; the plan has {', '.join(found)}.")
         return dict(value)
-    if CUSTOM in found:
+    if any(name.partition("+")[0] == CUSTOM for name in found):
         return {CUSTOM: value}
     if len(replaceable) == 1:
         return {replaceable[0]: value}

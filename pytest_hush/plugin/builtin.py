@@ -32,7 +32,8 @@ def _embedder(folder: Path | None) -> Embedder:
     return cached_embedder(inner, folder / "embeddings.sqlite")
 
 
-def _lazy_embedder(options: Options) -> functools.partial[Embedder]:
+def lazy_embedder(options: Options) -> functools.partial[Embedder]:
+    """Makes the built-in embedder, its vectors kept beside the response cache, when it is first needed."""
     return functools.partial(_embedder, options.cache_folder if options.cache is not None else None)
 
 
@@ -68,7 +69,7 @@ def pytest_hush_memory(condition: Condition, pack: Pack, models: Mapping[str, Mo
     return resolve_memory(
         condition,
         pack=pack,
-        embedder=_lazy_embedder(options),
+        embedder=lazy_embedder(options),
         window=min(budgets),
         count_tokens=getattr(tightest, "count_tokens", None),
         settings=options.memory_settings,
@@ -93,10 +94,12 @@ def _memory_model(options: Options, models: Mapping[str, Model]) -> Callable[[],
 @pytest.hookimpl(trylast=True)
 def pytest_hush_judge(spec: str, options: Options) -> Judge:
     from pytest_hush.judges import resolve_judge
+    from pytest_hush.plugin.judging import run_policy
 
     return resolve_judge(
         spec,
-        embedder=_lazy_embedder(options),
+        policy=run_policy(options),
+        embedder=lazy_embedder(options),
         model_resolver=lambda name: _model(name, options, options.judge_base_url),
     )
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pytest_hush.errors import StoreError
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_hush.gate import Verdict
+    from pytest_hush.gate.fits import Calibrated
     from pytest_hush.model import Record
     from pytest_hush.plugin.session import HushSession
     from pytest_hush.report.summary import Summary
@@ -22,10 +24,15 @@ RESULT = "result.json"
 
 def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
     """Judge the run and write ``result.json``. The second value is why a run without any verdict fails, or ''."""
-    from pytest_hush.gate import all_skipped, comparisons, contrasts, estimates, exit_blocked, judge_in_looks
+    from pytest_hush.gate import all_skipped, comparisons, contrasts, estimates, exit_blocked, judge_in_looks, opinions
+    from pytest_hush.gate.corrected import reviewed
+    from pytest_hush.gate.fits import withheld
+    from pytest_hush.gate.invited import invitation_contrasts
     from pytest_hush.plugin.publish import write_report
     from pytest_hush.report.redact import error_kind, redacted
     from pytest_hush.report.summary import summarise
+    from pytest_hush.stats.judges import one_judgement
+    from pytest_hush.store import revision_from, usable_labels
 
     setup, folder = session.setup, session.folder
     assert folder is not None
@@ -34,6 +41,7 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
         stopped = error_kind(stopped)
     # An error may quote a text, and a verdict's reason quotes errors; scores and flags stay as they are.
     records = redacted(whole, session.secret)
+    read = usable_labels(folder.path, whole)
     verdicts: list[Verdict] = []
     part = setup.plan
     if not stopped:
@@ -45,7 +53,11 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
             selected=session.selected,
             references=setup.references,
             today=datetime.datetime.now(tz=datetime.UTC).date(),
+            sensitive=setup.policy.sensitive,
+            labels=read[0],
         )
+    known = _calibrated(session, records)
+    verdicts = withheld(verdicts, known, several=len(setup.plan.models) > 1)
     failed = ""
     blocking = [v for v in verdicts if v.severity == "block"] or verdicts
     if blocking and all_skipped(blocking) and not setup.options.allow_no_verdict and setup.plan.shard is None:
@@ -53,19 +65,30 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
             f"No gate that blocks was judged: {blocking[0].reason or blocking[0].sentence} "
             f"Run the whole plan, or pass --hush-allow-no-verdict when no verdict is what you want."
         )
+    confidence, aggregate = setup.thresholds.confidence, setup.thresholds.judge.aggregate
+    taken: dict[str, Any] = {"aggregate": aggregate, "sensitive": setup.policy.sensitive}
+    scored = one_judgement(records, aggregate)
     summary = summarise(
-        records,
+        scored,
         setup.plan,
         setup.thresholds,
-        estimates(records, part, confidence=setup.thresholds.confidence),
+        estimates(scored, part, confidence=confidence, **taken),
         verdicts,
         mode=setup.options.mode,
         stopped=stopped,
-        screening_judge=bool(getattr(setup.judge, "screening", False)),
+        screening_judge=setup.screening(aggregate),
         run_folder=str(folder.path),
-        notes=run_notes(session, records),
-        contrasts=contrasts(records, part, setup.references, confidence=setup.thresholds.confidence),
+        notes=run_notes(session, scored),
+        contrasts=[
+            *contrasts(scored, part, setup.references, confidence=confidence, **taken),
+            *invitation_contrasts(scored, part, confidence=confidence),
+        ],
         comparisons=comparisons(records, part, setup.references),
+        opinions=opinions(records, part, setup.references, aggregate),
+        revision=revision_from(folder.manifest.get("revision")),
+        calls=_calls(session),
+        calibrated=known,
+        review=reviewed(read, records, part, setup.thresholds),
     )
     if failed:
         summary = replace(summary, status="skipped", reason=failed)
@@ -74,6 +97,33 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
     summary = _write_result(session, summary, code)
     write_report(session, summary, code, whole)
     return summary, failed or session.unwritten
+
+
+def _calibrated(session: HushSession, records: Sequence[Record]) -> Calibrated:
+    """What the calibrations say of the judges that measured `records`."""
+    from pytest_hush.gate.calibrated import calibrated
+    from pytest_hush.gate.fits import NOTHING_KNOWN
+
+    setup = session.setup
+    if not records:
+        return NOTHING_KNOWN
+    return calibrated(records[0].instrument, setup.calibrations, setup.thresholds)
+
+
+def _calls(session: HushSession) -> tuple[int, int]:
+    """Calls made and answers from the cache, by this session and by the earlier ones of a resumed run."""
+    assert session.folder is not None
+    (calls, hits), (before, kept) = session.calls(), session.folder.sessions() or (0, 0)
+    return before + calls, kept + hits
+
+
+def keep_calls(session: HushSession) -> None:
+    """Note in the run folder what this session took, for later reports; where that is impossible, say so."""
+    assert session.folder is not None
+    try:
+        session.folder.keep_session(*session.calls())
+    except StoreError as error:
+        session.messages += (f"{error} Later reports will not tell the number of calls.",)
 
 
 def write(session: HushSession, summary: Summary, exit_code: int) -> Summary:
@@ -133,7 +183,7 @@ def _lines(session: HushSession, summary: Summary | None, *, width: int) -> list
     lines.append(f"records and result: {folder.path}")
     if session.options.report is not None and not session.unwritten:
         lines.append(f"report: {session.options.report}")
-    if any(r.measured and (r.judgements[0].v or 0) > 0 for r in session.records() if r.judgements):
+    if any(r.measured and any((j.v or 0) > 0 for j in r.judgements) for r in session.records()):
         lines.append(f"the worst cases, with what memory showed and what was said: hush show {folder.path}")
     return lines
 

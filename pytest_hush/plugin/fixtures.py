@@ -85,14 +85,20 @@ def hush_control_record(
 
 
 @pytest.fixture
-def hush_score(hush_record: Record) -> Judgement:
+def hush_score(request: pytest.FixtureRequest, hush_record: Record) -> Judgement:
     """The scores of the case: ``.v``, ``.target_uptake``, ``.over_scope``, ``.helpfulness``, each in [0, 1].
+
+    Of several judges, what the gates take: ``judge.aggregate`` of the threshold file.
 
     A case that was not measured has no score: the test is skipped where the memory lost the plant, and fails
     for anything else.
     """
     if hush_record.status == "unplanted":
         pytest.skip(f"unplanted, counts as missing: {hush_record.error}")
-    if not hush_record.measured:
-        pytest.fail(f"{hush_record.status}: {hush_record.error}", pytrace=False)
-    return hush_record.judgements[0]
+    from pytest_hush.stats.judges import one_judgement
+
+    aggregate = request.config.stash[SESSION].setup.thresholds.judge.aggregate
+    (scored,) = one_judgement([hush_record], aggregate)
+    if not scored.measured:
+        pytest.fail(f"{scored.status}: {scored.error}", pytrace=False)
+    return scored.judgements[0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_hush.errors import StoreError, UsageError
 from pytest_hush.plan import identity
+from pytest_hush.stats.judges import JOIN
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ def open_run_folder(session: HushSession) -> RunFolder:
 
     Raises `UsageError` when there is nothing to resume, `StoreError` when the run there was another one.
     """
-    from pytest_hush.store import RunFolder, latest
+    from pytest_hush.store import RunFolder, latest, revision_of
 
     options, root = session.options, session.options.rootpath
     manifest = run_manifest(session.setup)
     if not options.resume:
-        folder = RunFolder.create(options.out, manifest, root=root)
+        folder = RunFolder.create(options.out, {**manifest, "revision": revision_of(root)}, root=root)
         folder.keep_plan(session.setup.plan)
         session.messages += folder.messages
         return folder
@@ -69,9 +70,9 @@ def open_cache(options: Options) -> Cache | None:
 
 def run_manifest(setup: Setup) -> dict[str, Any]:
     """What a resumed run must share with the one it finishes, and what a reader wants to know of it."""
-    from pytest_hush.run.provenance import generator_settings, settings
+    from pytest_hush.run.provenance import digest_field, generator_settings, settings
 
-    plan, judge = setup.plan, setup.judge
+    plan = setup.plan
     subject: dict[str, Any] = {"plugin_version": __version__}
     for name, model in setup.models.items():
         subject[f"model {name}"] = generator_settings(model)
@@ -90,17 +91,32 @@ def run_manifest(setup: Setup) -> dict[str, Any]:
         },
         "instrument": {
             "pack": f"{plan.pack.name}@{plan.pack.version}+{plan.pack.hash[:12]}",
-            "judge": str(getattr(judge, "name", "") or "custom"),
-            "judge_version": str(getattr(judge, "version", "") or ""),
-            "rubric": str(getattr(judge, "rubric", "") or ""),
+            **_judges(setup),
+            **digest_field(shared=any(c.shared for c in plan.conditions)),
         },
         "subject": subject,
         "thresholds": f"{setup.thresholds.name}@{setup.thresholds.version}+{setup.thresholds.hash[:12]}",
         "mode": setup.options.mode,
         "private": plan.pack.private,
         **({"shard": setup.options.shard} if setup.options.shard else {}),
-        "screening_judge": bool(getattr(judge, "screening", False)),
+        "screening_judge": setup.screening("first"),
+        **({"screening_judges": setup.screening("mean")} if len(setup.judges) > 1 else {}),
+        # What `uis_sensitive` counts: the policy's file need not be there when the run is judged once more.
+        "sensitive": {
+            "categories": list(setup.policy.sensitive.categories),
+            "facts": list(setup.policy.sensitive.facts),
+        },
     }
+
+
+def _judges(setup: Setup) -> dict[str, Any]:
+    """What is known of the judges before the first call; one that a fixture brings is ``custom``."""
+    from pytest_hush.run.provenance import judge_fields
+
+    repeats, policy = setup.options.judge_repeats, setup.policy.id
+    told = judge_fields([judge for judge in setup.judges.values() if judge is not None])
+    names = JOIN.join(setup.judges)
+    return {**told, "judge": names, "policy": policy, **({"judge_repeats": repeats} if repeats > 1 else {})}
 
 
 def ready_records(session: HushSession) -> Mapping[str, Record]:
@@ -127,6 +143,7 @@ def make_engine(session: HushSession, binding: Binding, log: RecordLog, ready: M
             seed=options.seed,
             policy=RetryPolicy(deadline_s=options.deadline),
             explain_misses=options.explain_misses,
+            judge_repeats=options.judge_repeats,
         ),
         cache=session.cache,
         budget=budget,

@@ -37,8 +37,9 @@ class GateKeeper:
         from pytest_hush.plugin.progress import Progress
 
         reporter = config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None and self.session.worker is None and Progress.wanted(config, reporter):
-            config.pluginmanager.register(Progress(self.session, reporter), "hush-progress")
+        mode = Progress.wanted(config, reporter)
+        if reporter is not None and self.session.worker is None and mode:
+            config.pluginmanager.register(Progress(self.session, reporter, mode), "hush-progress")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
@@ -97,10 +98,12 @@ class GateKeeper:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """The result says what the process will say: a case that failed beside passing gates fails both."""
-        if self.summary is not None and self.session.worker is None:
-            from pytest_hush.plugin.conclude import write
+        if self.session.worker is None and self.session.folder is not None and not self.session.dry:
+            from pytest_hush.plugin.conclude import keep_calls, write
 
-            self.summary = write(self.session, self.summary, int(exitstatus))
+            if self.summary is not None:
+                self.summary = write(self.session, self.summary, int(exitstatus))
+            keep_calls(self.session)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.session

@@ -25,6 +25,7 @@ def take_first_look(session: HushSession) -> frozenset[tuple[str, str]]:
         selected=session.selected,
         references=setup.references,
         today=datetime.datetime.now(tz=datetime.UTC).date(),
+        sensitive=setup.policy.sensitive,
     )
     settled = sorted(arms - look.going_on)
     left = f"{len(look.going_on)} of {len(arms)} conditions go on" if look.going_on else "nothing goes on"

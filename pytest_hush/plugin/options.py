@@ -14,6 +14,7 @@ from pytest_hush.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pytest_hush.guard import GuardSettings
     from pytest_hush.models.settings import Endpoint
 
 
@@ -31,22 +32,37 @@ OPTIONS: tuple[_Option, ...] = (
     _Option(
         "model",
         "the generator under test: openai/…, anthropic/…, ENDPOINT/…, local, local/PATH.gguf, parrot, parrot/DEGREE, "
-        "python:MODULE:ATTR or custom (from the fixture hush_model); repeat for several",
+        "recorded, recorded/FOLDER, python:MODULE:ATTR or custom (from the fixture hush_model); repeat for several",
         "list",
         metavar="SPEC",
     ),
     _Option(
         "memory",
         "conditions beside the reference `none`: vector, full-context, mem0, a-mem, memu, oracle, neutral, "
-        "irrelevant-sensitive, assistant, python:MODULE:ATTR, custom; NAME+boundary; comma list or repeated",
+        "irrelevant-sensitive, assistant, python:MODULE:ATTR, custom; NAME+boundary, NAME+shared, NAME+guard, "
+        "NAME+revoked; comma list or repeated",
         "list",
         metavar="NAMES",
     ),
     _Option(
         "judge",
-        "who scores the replies: embedded, PROVIDER/NAME (an LLM judge), python:MODULE:ATTR, custom (default: "
-        "openai/gpt-4o when OPENAI_API_KEY is set and no generator is a demonstration model, else embedded)",
-        metavar="SPEC",
+        "who scores the replies: embedded, PROVIDER/NAME (an LLM judge), trace (the parrot's own trace), "
+        "python:MODULE:ATTR, custom; comma list or repeated for several, the first one's scores count unless the gate "
+        "file says otherwise (default: openai/gpt-4o when OPENAI_API_KEY is set and no generator is a demonstration "
+        "model, else embedded)",
+        "list",
+        metavar="SPECS",
+    ),
+    _Option(
+        "judge-repeats",
+        "how often a judge that asks a model is asked about each reply; every draw is kept (default: 1)",
+        default="1",
+        metavar="N",
+    ),
+    _Option(
+        "policy",
+        "the norm that the judges apply: conservative-1, safety-aware-1 or a TOML file (default: conservative-1)",
+        metavar="NAME|FILE",
     ),
     _Option(
         "memory-model",
@@ -86,6 +102,19 @@ OPTIONS: tuple[_Option, ...] = (
         "two-look",
         "measure a balanced quarter of the plan first, judge it at a fifth of the error rate, and go on only for gates "
         "that it left open",
+        "flag",
+    ),
+    _Option(
+        "calibration",
+        "what `hush judge calibrate` wrote of the judge: a gate file can require one (min_alpha); repeat for several",
+        "list",
+        metavar="FILE",
+    ),
+    _Option(
+        "invitations",
+        "also put the invited twin of each planned probe that the pack has one for: the same turn and a line that asks "
+        "for earlier context; a sample then holds one such probe of each persona and family at least, and every "
+        "positive control",
         "flag",
     ),
     _Option("repeats", "how many times each case is measured (default: 1)", default="1", metavar="N"),
@@ -156,7 +185,9 @@ class Options:
     rootpath: Path
     model: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
-    judge: str = ""
+    judge: tuple[str, ...] = ()
+    judge_repeats: int = 1
+    policy: str = ""
     memory_model: str = ""
     pack: str = "starter"
     background: Path | None = None
@@ -165,8 +196,10 @@ class Options:
     mode: Literal["pr", "release"] = "pr"
     baseline: Path | None = None
     anchor: Path | None = None
+    calibration: tuple[Path, ...] = ()
     sample: int | None = None
     two_look: bool = False
+    invitations: bool = False
     repeats: int = 1
     seed: int = 0
     in_flight: int = 16
@@ -188,6 +221,8 @@ class Options:
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     memory_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Base name of a memory -> its table of the project's pyproject.toml."""
+    guard: GuardSettings | None = None
+    """The settings of ``+guard``; None: its defaults."""
 
     @property
     def cache_folder(self) -> Path:
@@ -212,7 +247,7 @@ def read_options(config: pytest.Config) -> Options:
     """
     from pytest_hush.memories.registry import BUILT_IN
     from pytest_hush.models.settings import parse_endpoints
-    from pytest_hush.plugin.memory_settings import read_memory_settings
+    from pytest_hush.plugin.memory_settings import read_guard_settings, read_memory_settings
 
     raw: dict[str, Any] = {}
     for option in OPTIONS:
@@ -230,7 +265,9 @@ def read_options(config: pytest.Config) -> Options:
         rootpath=config.rootpath,
         model=_distinct(raw["model"]),
         memory=_distinct(raw["memory"]),
-        judge=raw["judge"],
+        judge=_distinct(part for value in raw["judge"] for part in value.split(",")),
+        judge_repeats=_integer("judge-repeats", raw["judge-repeats"], 1),
+        policy=str(_path(raw["policy"], invocation)) if raw["policy"].endswith(".toml") else raw["policy"],
         memory_model=raw["memory-model"],
         pack=raw["pack"],
         background=_path(raw["background"], invocation) if raw["background"] else None,
@@ -239,8 +276,10 @@ def read_options(config: pytest.Config) -> Options:
         mode=raw["mode"],
         baseline=_path(raw["baseline"], invocation) if raw["baseline"] else None,
         anchor=_path(raw["anchor"], invocation) if raw["anchor"] else None,
+        calibration=tuple(_path(text, invocation) for text in _distinct(raw["calibration"])),
         sample=_integer("sample", raw["sample"], 1) if raw["sample"] else None,
         two_look=bool(raw["two-look"]),
+        invitations=bool(raw["invitations"]),
         repeats=_integer("repeats", raw["repeats"], 1),
         seed=_integer("seed", raw["seed"], 0),
         in_flight=_integer("in-flight", raw["in-flight"], 1),
@@ -261,6 +300,7 @@ def read_options(config: pytest.Config) -> Options:
         memory_base_url=raw["memory-base-url"],
         endpoints=parse_endpoints(config.getini("hush_endpoints")),
         memory_settings=read_memory_settings(config.rootpath, BUILT_IN),
+        guard=read_guard_settings(config.rootpath),
     )
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_hush.errors import HushError, UsageError
 from pytest_hush.plan import Identity, identity
+from pytest_hush.plugin.ahead import next_block, shuffled
 from pytest_hush.plugin.bindings import check_overrides, make_binding, overrides
 from pytest_hush.plugin.collect import case_of
 from pytest_hush.plugin.options import Options
@@ -167,6 +168,7 @@ class HushSession:
 
     def _start_engine(self, key: tuple[int, ...], *fixtures: Any) -> None:
         from pytest_hush.plugin.folder import make_engine, ready_records
+        from pytest_hush.plugin.forewarn import forewarn
 
         if self.folder is None:
             from pytest_hush.plugin.folder import open_cache
@@ -180,6 +182,7 @@ class HushSession:
             self._ready = ready_records(self)
         binding = make_binding(self.setup, *fixtures)
         self.engines[key] = make_engine(self, binding, self._log, self._ready)
+        forewarn(self, self.engines[key].pipeline.instrument)
 
     def in_flight(self) -> int:
         """This process's share of the limit on concurrent calls."""
@@ -257,14 +260,14 @@ class HushSession:
                 engine.submit(case)
 
     def _upcoming(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
-        """`item` and those that this process will run next, as far as it knows, within the window."""
+        """`item` and those that this process will run next, as far as it knows, within the window, shuffled."""
         limit = self.in_flight()
         window = limit if self.config.getoption("maxfail", 0) else AHEAD * limit
         if self.worker is None:
             start = self._position.get(item, 0)
-            first, self._cursor = max(self._cursor, start), max(self._cursor, start + window)
+            block, self._cursor = next_block(self._items, start, self._cursor, window, self.options.seed)
+            yield from block
             yield item
-            yield from self._items[first : start + window]
             return
         yield item
         if nextitem is not None:
@@ -272,12 +275,13 @@ class HushSession:
         if self._queue is not None:
             with self._queue.lock() as pending:
                 indices = [n for n in islice(pending, window) if isinstance(n, int)]
-            yield from (self._items[n] for n in indices)
+            yield from (self._items[n] for n in shuffled(indices, self.options.seed))
 
     # ---- the end ---------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Stop what is in flight and keep what is finished; returns within a second."""
+        self.worker_calls = self.calls()  # the engines' counts go with them
         for engine in self.engines.values():
             engine.close()
         self.engines.clear()

@@ -7,7 +7,7 @@ call.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +15,16 @@ from pytest_hush.errors import HushError, UsageError
 from pytest_hush.loading import in_one_line
 from pytest_hush.model import DEMONSTRATION_MODELS, Condition, Pack
 from pytest_hush.plan import Plan, build_plan, parse_conditions, parse_shard
+from pytest_hush.plugin.judging import CUSTOM as CUSTOM
+from pytest_hush.plugin.judging import check_policies, check_readable, resolve_judges, run_policy
 
 if TYPE_CHECKING:
     from pytest_hush.gate import Reference
+    from pytest_hush.gate.calibrated import Source
+    from pytest_hush.judges.policy import Policy
     from pytest_hush.plugin.options import Options
     from pytest_hush.protocols import Judge, Memory, Model
     from pytest_hush.thresholds import Thresholds
-
-CUSTOM = "custom"
-"""The name of a model, condition or judge that comes from the user's fixture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,23 @@ class Setup:
     thresholds: Thresholds
     models: Mapping[str, Model | None]
     memories: Mapping[str, Memory | None]
-    judge: Judge | None
+    judges: Mapping[str, Judge | None]
+    policy: Policy
     references: Mapping[str, Reference]
+    calibrations: Sequence[Source] = ()
+    """The calibrations that were named, and those that ship with the package."""
+    guard: Callable[[Memory], Memory] = lambda memory: memory
+    """What puts the gates of ``+guard`` around a memory that a fixture brings."""
+
+    @property
+    def judge(self) -> Judge | None:
+        """The first judge."""
+        return next(iter(self.judges.values()))
+
+    def screening(self, aggregate: str) -> bool:
+        """True when a judge whose scores count only screens: the first one, or of several that count any."""
+        counting = list(self.judges.values())[: 1 if aggregate == "first" else None]
+        return any(bool(getattr(judge, "screening", False)) for judge in counting)
 
 
 def prepare(hook: Any, options: Options) -> Setup:
@@ -55,9 +71,8 @@ def prepare(hook: Any, options: Options) -> Setup:
     pack = _ask(hook, "pytest_hush_pack", spec=options.pack, options=options)
     if not isinstance(pack, Pack):
         raise UsageError(f"--hush-pack={options.pack!r}: no such pack.")
-    from pytest_hush.judges.python_callable import wrap_judge
-    from pytest_hush.memories import wrap_memory
     from pytest_hush.models import wrap_model
+    from pytest_hush.plugin.conditions import gates, resolve_memories
 
     models: dict[str, Model | None] = {}
     for spec in options.model:
@@ -77,23 +92,20 @@ def prepare(hook: Any, options: Options) -> Setup:
             )
     known = {name: model for name, model in models.items() if model is not None}
     conditions = parse_conditions(options.memory)
-    memories: dict[str, Memory | None] = {}
-    for condition in conditions:
-        if condition.name == CUSTOM:
-            memories[condition.name] = None
-            continue
-        given = _ask(hook, "pytest_hush_memory", condition=condition, pack=pack, models=known, options=options)
-        if given is None:
-            raise UsageError(f"--hush-memory={condition.name!r}: no memory condition of that name.")
-        memories[condition.name] = wrap_memory(given, name=condition.name)
-    judge: Judge | None = None
-    judge_spec = options.judge or default_judge(tuple(models))
-    if judge_spec != CUSTOM:
-        given = _ask(hook, "pytest_hush_judge", spec=judge_spec, options=options)
-        if given is None:
-            raise UsageError(f"--hush-judge={judge_spec!r}: no judge of that name.")
-        judge = wrap_judge(given, name=judge_spec)
+    guard = gates(options, lambda spec: _ask(hook, "pytest_hush_model", spec=spec, options=options))
+    memories = resolve_memories(
+        conditions,
+        lambda c: _ask(hook, "pytest_hush_memory", condition=c, pack=pack, models=known, options=options),
+        guard,
+        pack.language,
+    )
+    judges = resolve_judges(
+        lambda spec: _ask(hook, "pytest_hush_judge", spec=spec, options=options),
+        options.judge or (default_judge(tuple(models)),),
+    )
+    check_readable(judges, models)
     from pytest_hush.gate import check, refusal
+    from pytest_hush.gate.calibrated import read_sources
     from pytest_hush.gate.looks import SECOND_SHARE, at_look
     from pytest_hush.gate.reading import read_references
     from pytest_hush.thresholds import load_thresholds
@@ -110,6 +122,7 @@ def prepare(hook: Any, options: Options) -> Setup:
         sample=options.sample,
         seed=options.seed,
         repeats=options.repeats,
+        invitations=options.invitations,
         shard=parse_shard(options.shard) if options.shard else None,
         two_look=options.two_look,
     )
@@ -118,30 +131,35 @@ def prepare(hook: Any, options: Options) -> Setup:
         raise UsageError(
             f"A hook pytest_hush_plan returned a {type(plan).__name__}; expected a Plan, or None to keep it."
         )
+    for answering in known.values():
+        check_plan = getattr(answering, "check_plan", None)
+        if callable(check_plan):  # one that cannot answer everything (`recorded`) says so before the first case
+            check_plan(plan)
     thresholds = load_thresholds(options.thresholds)
-    policy = str(getattr(judge, "policy", "") or "")
-    if policy and policy != thresholds.policy:
-        raise UsageError(
-            f"--hush-thresholds={options.thresholds}: the file is for the policy {thresholds.policy!r}, the judge "
-            f"{judge_spec} measures {policy!r}. Name a file and a judge of one policy."
-        )
+    check_policies(judges, options, thresholds)
     check(at_look(thresholds, SECOND_SHARE) if plan.first_look else thresholds, plan)
+    calibrations = read_sources(options.calibration)
     references = read_references({"baseline": options.baseline, "anchor": options.anchor}, thresholds, plan)
     for other in references.values():
         # What this run knows of its instrument before a call: a night is not spent on a comparison that is refused.
-        if refused := refusal(other, known_instrument(plan, judge)):
+        if refused := refusal(other, known_instrument(plan, judges, options)):
             raise UsageError(f"--hush-{other.role}: {refused}")
-    return Setup(options, pack, plan, thresholds, models, memories, judge, references)
+    policy = run_policy(options)
+    return Setup(options, pack, plan, thresholds, models, memories, judges, policy, references, calibrations, guard)
 
 
-def known_instrument(plan: Plan, judge: Judge | None) -> dict[str, Any]:
+def known_instrument(plan: Plan, judges: Mapping[str, Judge | None], options: Options) -> dict[str, Any]:
     """The fields of the instrument that stand before the first call; those of a judge to come are left out."""
+    from pytest_hush.run.provenance import digest_field, judge_fields
+
     pack = plan.pack
     found = {"pack": f"{pack.name}@{pack.version}+{pack.hash[:12]}"}
-    for name, attribute in (("judge", "name"), ("judge_version", "version"), ("rubric", "rubric")):
-        if value := str(getattr(judge, attribute, "") or ""):
-            found[name] = value
-    return found
+    found |= digest_field(shared=any(c.shared for c in plan.conditions))
+    present = [judge for judge in judges.values() if judge is not None]
+    if len(present) < len(judges):
+        return found
+    told = judge_fields(present, run_policy(options).id if options.policy else "")
+    return found | {name: value for name, value in told.items() if value}
 
 
 def _ask(hook: Any, name: str, **arguments: Any) -> Any:

@@ -37,7 +37,7 @@ def commands(summary: Summary) -> list[str]:
     if len(found) > MOST:
         kind = "error" if any(k == "error" for k, _, _ in found[MOST - 1 :]) else "warning"
         found = [*found[: MOST - 1], (kind, "hush", f"{left} more verdicts do not pass: see the summary of the run.")]
-    return [f"::{kind} title={_property(title)}::{_message(text)}" for kind, title, text in found]
+    return [f"::{kind} title={_property(title)}::{message(text)}" for kind, title, text in found]
 
 
 def inert(line: str) -> str:
@@ -45,10 +45,11 @@ def inert(line: str) -> str:
     return _COMMAND.sub(lambda found: f"{found[0]}\\", line)
 
 
-def _message(text: str) -> str:
+def message(text: str) -> str:
+    """`text` as the message of a workflow command: one line, escaped, nothing hidden."""
     shown = visible(" ".join(text.split()))[:_LONGEST]
     return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
-    return _message(text).replace(":", "%3A").replace(",", "%2C")
+    return message(text).replace(":", "%3A").replace(",", "%2C")

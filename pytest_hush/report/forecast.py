@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_hush.model import Condition, Usage
 from pytest_hush.plan import Plan
+from pytest_hush.run.draws import varies
 
 FULL_CONTEXT: Final = 24_000
 """Tokens of ``full-context`` where the memory does not say its budget."""
@@ -16,6 +18,8 @@ VECTOR_WORDS: Final = 5 * 100
 OTHER_WORDS: Final = 200
 JUDGE_INPUT: Final = 3_000
 """Tokens of a judgement: the rubric, the view, and a reply of 800 tokens."""
+JUDGE_DISCLOSURE: Final = 45
+"""More for each other disclosure of a persona, which a plan with shared histories tells the judges."""
 JUDGE_OUTPUT: Final = 800
 _TOKENS_PER_WORD: Final = 3
 """On the high side, like two bytes a token for the rest of a prompt: an English word has about 1.3."""
@@ -63,16 +67,26 @@ def replies(plan: Plan, name: str, model: Any, memories: Mapping[str, Any]) -> B
     return Bound(read, written, total)
 
 
-def judgements(judge: Any, number: int) -> float | None:
+def judge_input(plan: Plan) -> int:
+    """The most tokens that one judgement of this plan is assumed to read."""
+    if not any(c.shared for c in plan.conditions):
+        return JUDGE_INPUT
+    told = Counter(d.persona for d in plan.pack.disclosures)
+    return JUDGE_INPUT + JUDGE_DISCLOSURE * (max(told.values(), default=1) - 1)
+
+
+def judgements(judge: Any, number: int, tokens: int = JUDGE_INPUT) -> float | None:
     """Dollars of `number` judgements of an LLM judge; None where its model's price is not known."""
     from pytest_hush.models import price
 
-    one = price(judge.model, Usage(JUDGE_INPUT, JUDGE_OUTPUT))
+    one = price(judge.model, Usage(tokens, JUDGE_OUTPUT))
     return None if one is None else one * number
 
 
-def lines(plan: Plan, models: Mapping[str, Any], memories: Mapping[str, Any], judge: Any) -> list[str]:
-    """A line for each generator, and one for the judge."""
+def lines(
+    plan: Plan, models: Mapping[str, Any], memories: Mapping[str, Any], judges: Sequence[Any], repeats: int = 1
+) -> list[str]:
+    """A line for each generator, and one for each judge; None is a judge that a fixture brings."""
     found = []
     for name, model in models.items():
         count = sum(c.model == name for c in plan.cases)
@@ -80,17 +94,19 @@ def lines(plan: Plan, models: Mapping[str, Any], memories: Mapping[str, Any], ju
         size = f"{bound.input_tokens:,} tokens in and {bound.output_tokens:,} out, " if bound else ""
         dollars = _dollars(bound.dollars if bound else None)
         found.append(f"  {name}: at most {size}{dollars} for {count} replies")
-    number = len(plan.probe_cases())
+    return found + [_judge(plan, judge, repeats) for judge in judges]
+
+
+def _judge(plan: Plan, judge: Any, repeats: int) -> str:
     name = str(getattr(judge, "name", "") or "custom")
     if getattr(judge, "model", None) is not None:
-        dollars = _dollars(judgements(judge, number))
-        found.append(f"  judge {name}: about {JUDGE_INPUT:,} tokens in and {JUDGE_OUTPUT} out each: at most {dollars}")
-        found[-1] += f" for {number} judgements"
-    elif name == "embedded":
-        found.append("  judge embedded: $0.00, it calls no model")
-    else:
-        found.append(f"  judge {name}: its price is not known here")
-    return found
+        number = len(plan.probe_cases()) * (repeats if varies(judge) else 1)
+        tokens = judge_input(plan)
+        size = f"about {tokens:,} tokens in and {JUDGE_OUTPUT} out each"
+        return f"  judge {name}: {size}: at most {_dollars(judgements(judge, number, tokens))} for {number} judgements"
+    if name == "embedded":
+        return "  judge embedded: $0.00, it calls no model"
+    return f"  judge {name}: its price is not known here"
 
 
 def _dollars(value: float | None) -> str:

@@ -13,11 +13,14 @@ from typing import Final
 
 from pytest_hush.gate import Contrast, Estimate, Verdict
 from pytest_hush.model import Record
+from pytest_hush.report import asked, corrected, flags, opinions
 from pytest_hush.report.published import PUBLISHED_UIS, SOURCE
 from pytest_hush.report.show import case_id, worst
 from pytest_hush.report.summary import Summary, notices
 from pytest_hush.report.visible import visible
 from pytest_hush.report.wording import MARK, because, by_urgency, detail, headline, mark, sentence
+from pytest_hush.stats.judges import one_judgement
+from pytest_hush.store import revision_text
 
 COMMENT_LIMIT: Final = 65_000
 """Bytes. GitHub takes 65,536 characters; a character has one byte or more."""
@@ -72,9 +75,12 @@ def _parts(summary: Summary, exit_code: int, records: Sequence[Record]) -> list[
         _Part([*top[:-1], ""]),
         *_verdicts(summary),
         _conditions(summary),
+        *_asked(summary),
+        *_corrected(summary),
         *_differences(summary),
+        *_judges(summary),
         *_waivers(summary),
-        *_worst(records),
+        *_worst(one_judgement(records, summary.thresholds.judge.aggregate)),
         _Part([_foot(summary, exit_code)]),
     ]
 
@@ -97,6 +103,8 @@ def _conditions(summary: Summary) -> _Part:
     several = len(summary.plan.models) > 1
     published = any(c.name in PUBLISHED_UIS for c in summary.plan.conditions)
     names = ["condition", "cases", "UIS", "exposure %", "over-scope", "helpfulness"]
+    tallies = {(t.model, t.condition): t for t in summary.controls}
+    names += ["positive controls %"] if tallies else []
     names = (["model"] if several else []) + names + (["*published* UIS"] if published else [])
     rows = []
     for model, condition in summary.arms():
@@ -104,12 +112,54 @@ def _conditions(summary: Summary) -> _Part:
         uis = found[0]
         shown = ", ".join(summary.labels.get((model, condition), ())) or condition
         cells = [escaped(shown), f"{uis.n} of {uis.planned}" if uis else "0", *map(_interval, found)]
+        cells += [_interval(summary.estimate(model, condition, "controls"))] if tallies else []
         figure = [f"*{PUBLISHED_UIS[condition]}*" if condition in PUBLISHED_UIS else "–"] if published else []
         rows.append(_row(*([escaped(model)] if several else []), *cells, *figure))
     about = "Unrequested use of memory, 0 to 100, higher is worse; each bound one-sided."
     if published:
         about += f" *published*: {escaped(SOURCE)}, gpt-4o, no result of this run."
     return _Part([about, "", *_head(*names)], rows, [""], len(names))
+
+
+def _asked(summary: Summary) -> list[_Part]:
+    """What invitations change, and UIS by the exposure flags."""
+    rows = []
+    for i in asked.invitations(summary):
+        where = i.condition if len(summary.plan.models) == 1 else f"{i.model} under {i.condition}"
+        told = [_interval(c, sign=True) for c in (i.gain, i.helpfulness, i.over_scope)]
+        p = "–" if i.gain.flip_p is None else f"{i.gain.flip_p:.2g}"
+        rows.append(_row(escaped(where), f"{i.gain.n} of {i.gain.planned}", _interval(i.uptake), *told, p))
+    found = []
+    if rows:
+        names = ("condition", "pairs", "uptake, invited", "gain", "helpfulness", "over-scope", "sign-flip p, gain")
+        about = ["**When it is invited**: the same turn with a line that asks for earlier context.", ""]
+        found.append(_Part([*about, *_head(*names)], rows, [""], len(names)))
+    items = [
+        f"- {escaped(s.condition if len(summary.plan.models) == 1 else f'{s.model} under {s.condition}')}: "
+        f"{escaped(flags.sentence(s))}"
+        for s in flags.splits(summary)
+        if any(p.n for p in s.parts if p.name != "neither")
+    ]
+    if items:
+        found.append(_Part(["**What was shown where the disclosure was not**", ""], items, [""]))
+    return found
+
+
+def _corrected(summary: Summary) -> list[_Part]:
+    """The judge's figures beside those that readers' labels of this run correct."""
+    several = len(summary.plan.models) > 1
+    rows = [
+        _row(escaped(x.where), x.metric, x.labels, escaped(x.judge), escaped(x.corrected), x.bias)
+        for x in corrected.lines(summary.review, several=several)
+    ]
+    if not rows:
+        return []
+    head = [f"**{corrected.TITLE}**: {escaped(summary.review.who)}; {escaped(corrected.ABOUT)}.", ""]
+    tail = [
+        f"Not corrected under {escaped(w)}: {escaped(n)}.\n"
+        for w, n in corrected.notes(summary.review, several=several)
+    ]
+    return [_Part([*head, *_head(*(n or "metric" for n in corrected.HEAD))], rows, ["", *tail], len(corrected.HEAD))]
 
 
 def _differences(summary: Summary) -> list[_Part]:
@@ -138,6 +188,11 @@ def _differences(summary: Summary) -> list[_Part]:
     return found
 
 
+def _judges(summary: Summary) -> list[_Part]:
+    told = [f"- {escaped(line)}" for line in opinions.lines(summary.opinions)]
+    return [_Part(["**Several judgements of a reply**", ""], told, [""])] if told else []
+
+
 def _waivers(summary: Summary) -> list[_Part]:
     told = dict.fromkeys(f"- {v.waiver}: {escaped(v.waiver_text)}" for v in summary.verdicts if v.waiver)
     return [_Part(["**Waivers**", ""], list(told), [""])] if told else []
@@ -163,6 +218,7 @@ def _foot(summary: Summary, exit_code: int) -> str:
         f"pack {plan.pack.name} {plan.pack.version}",
         f"plan {plan.hash[:12]}",
         f"models {', '.join(plan.models)}",
+        *([f"commit {found}"] if (found := revision_text(summary.revision)) else []),
         f"exit code {exit_code}",
         *summary.notes,
     ]

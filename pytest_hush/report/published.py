@@ -18,3 +18,11 @@ PUBLISHED_UIS: Final[Mapping[str, float]] = MappingProxyType(
 
 PUBLISHED_EXPOSURE: Final[Mapping[str, float]] = MappingProxyType({"mem0": 23.0, "a-mem": 23.4, "memu": 30.3})
 """Exact-target exposure in per cent, by memory system."""
+
+PUBLISHED_OTHERS: Final = "51.3 to 83.0"
+"""UIS of the paper's other generators (Claude-Sonnet-4.6, DeepSeek-V4-Flash, Qwen3.5-9B) over all conditions with
+memory; without memory 0.0 to 0.3."""
+PUBLISHED_GAIN: Final = "+27.0 to +41.3"
+"""Gain in target uptake by an invitation, over generators; helpfulness stays, over-scope rises."""
+PUBLISHED_BOUNDARY: Final = "about the no-memory floor"
+"""UIS of Mem0 with the boundary prompt."""

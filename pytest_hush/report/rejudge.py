@@ -6,16 +6,34 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pytest_hush.errors import UsageError
-from pytest_hush.gate import Reference, check, comparisons, contrasts, estimates, exit_blocked, judge_in_looks
+from pytest_hush.gate import (
+    Reference,
+    check,
+    comparisons,
+    contrasts,
+    estimates,
+    exit_blocked,
+    judge_in_looks,
+    opinions,
+    sensitive_of,
+)
+from pytest_hush.gate.calibrated import calibrated, read_sources
+from pytest_hush.gate.corrected import reviewed
+from pytest_hush.gate.fits import withheld
+from pytest_hush.gate.invited import invitation_contrasts
 from pytest_hush.gate.looks import SECOND_SHARE, at_look
 from pytest_hush.gate.reading import read_references
+from pytest_hush.judges.policy import is_for
 from pytest_hush.model import Record
 from pytest_hush.plan import identity
 from pytest_hush.report import redact
 from pytest_hush.report.summary import Summary, summarise
-from pytest_hush.store import RunFolder
+from pytest_hush.stats.judges import one_judgement
+from pytest_hush.store import RunFolder, revision_from
+from pytest_hush.store.labels import usable_labels
 from pytest_hush.store.records import Warn
 from pytest_hush.thresholds import Mode, load_thresholds
 
@@ -42,12 +60,21 @@ def rejudge(
     references: Mapping[str, Path | None],
     today: datetime.date,
     warn: Warn,
+    calibrations: Sequence[Path] = (),
 ) -> tuple[Summary, bool]:
     """The summary of `folder`'s run under another gate file, and whether a verdict blocks.
 
     Raises as `rejudge_run`.
     """
-    found = rejudge_run(folder, thresholds_source, mode=mode, references=references, today=today, warn=warn)
+    found = rejudge_run(
+        folder,
+        thresholds_source,
+        mode=mode,
+        references=references,
+        today=today,
+        warn=warn,
+        calibrations=calibrations,
+    )
     return found.summary, found.blocked
 
 
@@ -60,11 +87,13 @@ def rejudge_run(
     today: datetime.date,
     warn: Warn,
     redacted: bool = False,
+    calibrations: Sequence[Path] = (),
 ) -> Rejudged:
     """`folder`'s run under another gate file. `redacted` keeps texts out of it, as a private pack always does.
 
-    Raises `UsageError`, `StoreError` and `ThresholdError`: no record, no plan, a file of another policy, gates that
-    this plan can never pass, a required reference that was not given.
+    `calibrations` are files of the run's judges, beside those that ship with the package. Raises `UsageError`,
+    `StoreError` and `ThresholdError`: no record, no plan, a file of another policy, gates that this plan can never
+    pass, a required reference that was not given, a calibration that cannot be read.
     """
     plan = folder.plan()
     thresholds = load_thresholds(thresholds_source)
@@ -73,27 +102,49 @@ def rejudge_run(
     if not records:
         raise UsageError(f"{folder.path}: the run holds no record: nothing was measured. Run it first, or finish it.")
     policies = {str(r.instrument.get("policy", "")) for r in records} - {""}
-    if policies and policies != {thresholds.policy}:
+    if not all(is_for(thresholds.policy, policy) for policy in policies):
         raise UsageError(
             f"--thresholds={thresholds_source}: the file is for the policy {thresholds.policy!r}, the run was judged "
             f"by {', '.join(sorted(policies))}. Name a file of that policy."
         )
     check(at_look(thresholds, SECOND_SHARE) if plan.first_look else thresholds, plan)
     others = read_references(references, thresholds, plan)
+    known = calibrated(records[0].instrument, read_sources(calibrations), thresholds)
     # An error may quote a text, and a verdict's reason quotes errors; scores and flags stay as they are.
     secret = redact.why(private=plan.pack.private, asked=redacted)
+    read = usable_labels(folder.path, records)
     whole, records = records, redact.redacted(records, secret)
-    verdicts, part = judge_in_looks(records, plan, thresholds, mode=mode, references=others, today=today)
+    aggregate, sensitive = thresholds.judge.aggregate, sensitive_of(folder.manifest)
+    taken: dict[str, Any] = {"aggregate": aggregate, "sensitive": sensitive}
+    scored = one_judgement(records, aggregate)
+    verdicts, part = judge_in_looks(
+        records, plan, thresholds, mode=mode, references=others, today=today, sensitive=sensitive, labels=read[0]
+    )
+    verdicts = withheld(verdicts, known, several=len(plan.models) > 1)
     summary = summarise(
-        records,
+        scored,
         plan,
         thresholds,
-        estimates(records, part, confidence=thresholds.confidence),
+        estimates(scored, part, confidence=thresholds.confidence, **taken),
         verdicts,
         mode=mode,
-        screening_judge=bool(folder.manifest.get("screening_judge", False)),
+        screening_judge=_screening(folder.manifest, aggregate),
         run_folder=str(folder.path),
-        contrasts=contrasts(records, part, others, confidence=thresholds.confidence),
+        contrasts=[
+            *contrasts(scored, part, others, confidence=thresholds.confidence, **taken),
+            *invitation_contrasts(scored, part, confidence=thresholds.confidence),
+        ],
         comparisons=comparisons(records, part, others),
+        opinions=opinions(records, part, others, aggregate),
+        revision=revision_from(folder.manifest.get("revision")),
+        calls=folder.sessions(),
+        calibrated=known,
+        review=reviewed(read, records, part, thresholds),
     )
     return Rejudged(summary, exit_blocked(verdicts), whole, others, secret)
+
+
+def _screening(manifest: Mapping[str, Any], aggregate: str) -> bool:
+    """True when a judge whose scores count only screens: the first one, or of several that count any."""
+    names = () if aggregate == "first" else ("screening_judges",)
+    return any(bool(manifest.get(name)) for name in ("screening_judge", *names))

@@ -8,6 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pytest_hush.gate import Opinions
+from pytest_hush.report import corrected, flags
 from pytest_hush.report.published import PUBLISHED_EXPOSURE, PUBLISHED_UIS, SOURCE
 from pytest_hush.report.summary import Summary, notices
 
@@ -54,6 +56,8 @@ def result(summary: Summary, *, exit_code: int, plugin_version: str) -> dict[str
             "shard": list(plan.shard) if plan.shard else None,
         },
         "instruments": [dict(i) for i in summary.instruments],
+        "calibration": summary.calibrated.data(),
+        "review": corrected.data(summary.review),
         "arms": [
             {
                 "model": model,
@@ -65,13 +69,17 @@ def result(summary: Summary, *, exit_code: int, plugin_version: str) -> dict[str
             for model, condition in summary.arms()
         ],
         "estimates": [asdict(e) for e in summary.estimates],
+        "exposure_flags": [_split(s) for s in flags.splits(summary)],
         "contrasts": [asdict(c) for c in summary.contrasts],
         "comparisons": [
             asdict(c) | {"changed": list(c.changed), "unpaired": list(c.unpaired)} for c in summary.comparisons
         ],
+        "judges": _judges(summary.opinions),
         "verdicts": [{"id": v.id, **asdict(v)} for v in summary.verdicts],
         "positive_controls": [asdict(c) for c in summary.controls],
         "spending": asdict(summary.spending),
+        "calls": None if summary.calls is None else {"made": summary.calls[0], "from_cache": summary.calls[1]},
+        "revision": dict(summary.revision),
         "published": {
             "source": SOURCE,
             "model": "gpt-4o",
@@ -79,6 +87,33 @@ def result(summary: Summary, *, exit_code: int, plugin_version: str) -> dict[str
             "exposure": dict(PUBLISHED_EXPOSURE),
         },
         "notes": list(summary.notes),
+    }
+
+
+def _judges(found: Opinions | None) -> dict[str, Any] | None:
+    """How the judges stand to one another; null for a run that one judge scored once."""
+    if found is None:
+        return None
+    seconds = [
+        asdict(s) | {"directions": [asdict(d) for d in s.directions], "kept": s.kept[0], "of": s.kept[1]}
+        for s in found.seconds
+    ]
+    return {
+        "judges": list(found.judges),
+        "aggregate": found.aggregate,
+        "seconds": seconds,
+        "draws": [asdict(d) for d in found.draws],
+    }
+
+
+def _split(s: flags.Split) -> dict[str, Any]:
+    """UIS by the exposure flags under one condition; the intervals are those of `estimates`."""
+    sides = {f.flag: {"yes": [f.yes.value, f.yes.n], "no": [f.no.value, f.no.n]} for f in s.flags}
+    return {
+        "model": s.model,
+        "condition": s.condition,
+        "flags": sides,
+        "not_exposed": {"uis": s.uis, "n": s.n, "unknown": s.unknown, "parts": [asdict(p) for p in s.parts]},
     }
 
 

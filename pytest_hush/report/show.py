@@ -121,7 +121,8 @@ def _judgement(judgement: Judgement, width: int, *, second: bool) -> list[str]:
     lines = []
     if second:
         told = f"v {_score(judgement.v)}, target uptake {_score(judgement.target_uptake)}"
-        lines += _wrapped(f"second opinion of {judgement.judge}: {told}", width, "  ")
+        who = f"draw {judgement.draw + 1} of" if judgement.draw else "second opinion of"
+        lines += _wrapped(f"{who} {judgement.judge}: {told}", width, "  ")
     used = ", ".join(judgement.used) or "nothing"
     lines += _wrapped(f"used: {used}", width, "  ")
     lines += ["  evidence:", *_block(judgement.evidence, width)] if judgement.evidence else ["  evidence: none"]

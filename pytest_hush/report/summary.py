@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_hush.gate import NO_GUARANTEE, Comparison, Contrast, Estimate, Verdict
+from pytest_hush.gate import NO_GUARANTEE, Comparison, Contrast, Estimate, Opinions, Verdict
+from pytest_hush.gate.corrected import NO_REVIEW, Review
+from pytest_hush.gate.fits import NOTHING_KNOWN, Calibrated
 from pytest_hush.gate.price import cost
 from pytest_hush.model import DEMONSTRATION_MODELS, Record
 from pytest_hush.plan import Plan
+from pytest_hush.store.revision import NOBODY_KNOWS, Revision
 from pytest_hush.thresholds import Thresholds
 
 RunStatus = Literal["passed", "failed", "invalid", "inconclusive", "skipped", "stopped", "error"]
@@ -38,6 +41,8 @@ class ControlTally:
     retrieved: int
     used: int
     known: bool = True
+    shown: int | None = None
+    """With a guard: how many of them it let through; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,13 @@ class Summary:
     notes: Sequence[str] = field(default_factory=tuple)
     contrasts: Sequence[Contrast] = field(default_factory=tuple)
     comparisons: Sequence[Comparison] = field(default_factory=tuple)
+    opinions: Opinions | None = None
+    """How several judges, or several draws of one, stand to one another; None for a run that one judge scored once."""
+    revision: Revision = field(default_factory=NOBODY_KNOWS.copy)
+    calls: tuple[int, int] | None = None
+    """Calls made and answers taken from the cache, of all roles together; None where nobody counted."""
+    calibrated: Calibrated = NOTHING_KNOWN
+    review: Review = NO_REVIEW
 
     def estimate(self, model: str, condition: str, metric: str, stratum: str = "") -> Estimate | None:
         """The estimate of one metric, or None where there is none."""
@@ -123,6 +135,11 @@ def summarise(
     notes: Sequence[str] = (),
     contrasts: Sequence[Contrast] = (),
     comparisons: Sequence[Comparison] = (),
+    opinions: Opinions | None = None,
+    revision: Revision = NOBODY_KNOWS,
+    calls: tuple[int, int] | None = None,
+    calibrated: Calibrated = NOTHING_KNOWN,
+    review: Review = NO_REVIEW,
 ) -> Summary:
     """Gather `records` (of one plan) and their verdicts. `stopped` is why the run ended early, or ''."""
     statuses: dict[tuple[str, str], Counter[str]] = {}
@@ -161,6 +178,11 @@ def summarise(
         notes=tuple(notes),
         contrasts=tuple(contrasts),
         comparisons=tuple(comparisons),
+        opinions=opinions,
+        revision=revision,
+        calls=calls,
+        calibrated=calibrated,
+        review=review,
     )
 
 
@@ -181,6 +203,9 @@ def _controls(records: Sequence[Record], plan: Plan) -> list[ControlTally]:
                 measured=len(found),
                 retrieved=sum(bool(r.control and r.control.get("retrieved")) for r in found),
                 used=sum(bool(r.control and r.control.get("used")) for r in found),
+                shown=sum(bool(r.control and r.control.get("shown")) for r in found)
+                if any(r.control and "shown" in r.control for r in found)
+                else None,
                 known=not found or any(r.control and r.control.get("retrieved") is not None for r in found),
             )
         )
@@ -202,12 +227,15 @@ def _spending(records: Sequence[Record]) -> Spending:
 
 
 def notices(summary: Summary) -> list[str]:
-    """The sentences that every surface carries: demonstration, screening judge, policy, no guarantee."""
+    """The sentences that every surface carries: demonstration, screening judge, calibration, policy, no guarantee."""
     lines = []
     if summary.demonstration:
         lines.append(DEMONSTRATION_NOTICE)
     if summary.screening_judge:
-        lines.append("Screening judge: the embedded judge sorts replies by rules; it is not calibrated against people.")
+        against = "" if summary.calibrated.by_people else "; it is not calibrated against people"
+        lines.append(f"Screening judge: the embedded judge sorts replies by rules{against}.")
+    lines += summary.calibrated.lines()
+    lines += summary.review.notes
     t = summary.thresholds
     lines.append(f"Policy {t.policy}, thresholds {t.name} {t.version}, mode {summary.mode}. {NO_GUARANTEE}")
     return lines

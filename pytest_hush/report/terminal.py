@@ -11,6 +11,7 @@ from rich.text import Text
 
 from pytest_hush.gate import Contrast, Estimate, Verdict
 from pytest_hush.model import DEMONSTRATION_MODELS
+from pytest_hush.report import asked, corrected, flags, opinions
 from pytest_hush.report.published import PUBLISHED_EXPOSURE, PUBLISHED_UIS, SOURCE
 from pytest_hush.report.summary import ControlTally, Summary, notices
 from pytest_hush.report.visible import visible
@@ -28,20 +29,27 @@ def render(summary: Summary, *, width: int = 100) -> list[str]:
     Everything but the table is wrapped at `width` (80 at least); a number of the table is never cut.
     """
     width = max(width, 80)
-    lines = [*_wrapped(headline(summary), width), "", *_table(summary, width)]
-    for line in (*_strata(summary), *_differences(summary), *_legend(summary), *_changes(summary)):
-        lines += _wrapped(line, width)
+    lines = [*wrapped(headline(summary), width), "", *_table(summary, width)]
+    differences = (*_differences(summary), *opinions.lines(summary.opinions))
+    positive = (*asked.sentences(summary), *asked.usefulness(summary))
+    for line in (*_strata(summary), *differences, *positive, *_legend(summary), *_changes(summary)):
+        lines += wrapped(line, width)
+    read = corrected.text_table(summary.review, several=len(summary.plan.models) > 1, width=width)
+    if read:
+        lines.append("")
+        for line in read:
+            lines += wrapped(line, width)
     if summary.verdicts:
         lines.append("")
         for verdict in by_urgency(summary.verdicts):
-            lines += _wrapped(_gate(verdict), width)
+            lines += wrapped(_gate(verdict), width)
     lines.append("")
     for line in (*notices(summary), *summary.notes):
-        lines += _wrapped(line, width)
+        lines += wrapped(line, width)
     return lines
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def wrapped(line: str, width: int) -> list[str]:
     """`line` on lines of at most `width` cells. Errors of a provider stand in it: they must not drive the terminal."""
     buffer = io.StringIO()
     console = Console(file=buffer, width=width, color_system=None, highlight=False, emoji=False, markup=False)
@@ -69,7 +77,7 @@ def _table(summary: Summary, width: int) -> list[str]:
         ]
     lines = [f"  {_row(_NUMBERS, right)}"]
     for labels, values in zip(names, numbers, strict=True):
-        lines += [*_wrapped(" under ".join(labels), width), f"  {_row(values, right)}"]
+        lines += [*wrapped(" under ".join(labels), width), f"  {_row(values, right)}"]
     return title + lines
 
 
@@ -96,7 +104,7 @@ def _numbers(summary: Summary, arm: tuple[str, str], tally: ControlTally | None)
         _interval(summary.estimate(*arm, "exposure"), digits=0),
         _value(summary.estimate(*arm, "over_scope")),
         _value(summary.estimate(*arm, "helpfulness")),
-        f"{tally.retrieved if tally.known else tally.used}/{tally.planned}" if tally else "",
+        asked.shown_of(tally) if tally else "",
     ]
 
 
@@ -109,6 +117,10 @@ def _strata(summary: Summary) -> list[str]:
             parts = (f"{e.stratum} {_interval(e)} ({e.n} cases)" for e in both if e is not None)
             where = condition if len(summary.plan.models) == 1 else f"{model} under {condition}"
             lines.append(f"UIS under {where}: {', '.join(parts)}")
+    for split in flags.splits(summary):
+        if any(p.n for p in split.parts if p.name != "neither"):
+            where = split.condition if len(summary.plan.models) == 1 else f"{split.model} under {split.condition}"
+            lines.append(f"under {where}: {flags.sentence(split)}")
     return lines
 
 

@@ -16,6 +16,7 @@ class Binding:
     closed assistant, if one is measured.
 
     `per_model` holds memories that differ by model, keyed (model, condition): ``full-context`` where windows do.
+    `policy` (``name@hash``) is what the run was told to measure; judges that name their own go before it.
     """
 
     models: Mapping[str, Model]
@@ -23,10 +24,16 @@ class Binding:
     judges: tuple[Judge, ...]
     assistant: Assistant | None = None
     per_model: Mapping[tuple[str, str], Memory] = field(default_factory=dict)
+    policy: str = ""
 
     def memory(self, model: str, condition: str) -> Memory | None:
         """The memory for this pair, or None when nothing is bound to the condition."""
         return self.per_model.get((model, condition)) or self.memories.get(condition)
+
+    @property
+    def shared(self) -> bool:
+        """True where a condition has all disclosures of a persona in one history: then the judges are told of all."""
+        return any(Condition.parse(name).shared for name in self.memories)
 
     @property
     def closed(self) -> bool:

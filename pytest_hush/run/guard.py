@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import itertools
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pytest_hush.errors import BudgetError, FatalModelError, TransientError
 from pytest_hush.model import Prompt, Reply
@@ -19,6 +20,7 @@ from pytest_hush.run.silence import Silence
 from pytest_hush.store import Budget
 
 _BUDGET_POLL_S: Final = 0.1
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -231,3 +233,29 @@ class Guard:
         now = asyncio.get_running_loop().time()
         for scope in self._scopes:
             scope.reschedule(now)
+
+
+def under_guard(thing: _T, role: str, desk: Desk, limit: int, twins: dict[int, Any]) -> _T:
+    """A judge or memory, or a copy whose own model is under the limits, retries and cap of the run.
+
+    A copy, since another run in this process, with another loop, may hold the same one. `twins` holds the copies
+    made so far: what stands under two names stays one thing.
+    """
+    known: _T | None = twins.get(id(thing))
+    if known is not None:
+        return known
+    inner = getattr(thing, "model", None)
+    asks = callable(getattr(inner, "reply", None))
+    # Behind permission gates stands the memory that extracts.
+    behind = getattr(thing, "inner", None) if callable(getattr(thing, "permit", None)) else None
+    limited = None if behind is None else under_guard(behind, role, desk, limit, twins)
+    if not asks and limited is behind:
+        return thing
+    twin = copy.copy(thing)
+    if asks:
+        name = f"{role} {getattr(inner, 'name', type(inner).__name__)}"
+        object.__setattr__(twin, "model", Guard(inner, name, desk, limit))  # also where it is frozen
+    if limited is not behind:
+        object.__setattr__(twin, "inner", limited)
+    twins[id(thing)] = twin
+    return twin

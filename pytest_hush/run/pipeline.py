@@ -7,10 +7,9 @@ an exception of `Pipeline.run`.
 from __future__ import annotations
 
 import asyncio
-import copy
 import os
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_hush.errors import FatalModelError, HushError, ModelError, UnreadableJudgement
 from pytest_hush.model import (
@@ -27,11 +26,13 @@ from pytest_hush.model import (
 from pytest_hush.protocols import Memory
 from pytest_hush.run.binding import Binding
 from pytest_hush.run.draft import Draft
+from pytest_hush.run.draws import draws
 from pytest_hush.run.flight import Flight
-from pytest_hush.run.guard import Counters, Desk, Guard
+from pytest_hush.run.guard import Counters, Desk, Guard, under_guard
+from pytest_hush.run.histories import Histories
 from pytest_hush.run.pool import call
 from pytest_hush.run.prompt import build_prompt
-from pytest_hush.run.provenance import instrument, output_tokens, parts, subject, whole_settings
+from pytest_hush.run.provenance import instrument, judge_name, output_tokens, parts, subject, whole_settings
 from pytest_hush.run.retry import RetryPolicy
 from pytest_hush.run.rooms import Rooms, built_in
 from pytest_hush.run.stages import Stages
@@ -39,17 +40,19 @@ from pytest_hush.run.wording import error_text, said
 from pytest_hush.store import Budget, Cache
 from pytest_hush.text import stems_in
 
-_T = TypeVar("_T")
-
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """`in_flight` bounds concurrent calls to one model in this process; `seed` goes to models that take one."""
+    """`in_flight` bounds concurrent calls to one model in this process; `seed` goes to models that take one.
+
+    `judge_repeats`: how often a judge that asks a model is asked about one reply.
+    """
 
     in_flight: int = 16
     seed: int = 0
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     explain_misses: bool = False
+    judge_repeats: int = 1
 
 
 class Pipeline:
@@ -91,17 +94,22 @@ class Pipeline:
         if binding.closed:
             self._assistant = Guard(binding.assistant, "assistant", self._desk, limit)
         twins: dict[int, Any] = {}
-        self._judges = tuple(self._guarded(judge, "judge", limit, twins) for judge in binding.judges)
+
+        def guarded(memory: Memory) -> Memory:
+            return under_guard(memory, "memory model", self._desk, limit, twins)
+
+        judges = tuple(under_guard(judge, "judge", self._desk, limit, twins) for judge in binding.judges)
+        self._draws = draws(judges, self.options.judge_repeats)
         self.binding = replace(
             binding,
-            memories={name: self._guarded(m, "memory model", limit, twins) for name, m in binding.memories.items()},
-            per_model={pair: self._guarded(m, "memory model", limit, twins) for pair, m in binding.per_model.items()},
+            memories={name: guarded(m) for name, m in binding.memories.items()},
+            per_model={pair: guarded(m) for pair, m in binding.per_model.items()},
         )
         self._personas = {p.id: p for p in pack.personas}
         self._disclosures = {d.id: d for d in pack.disclosures}
         self._probes = {p.id: p for p in pack.probes}
         self._controls = {c.id: c for c in pack.positive_controls}
-        self._histories: dict[str, History] = {}
+        self._histories = Histories(pack, self._rooms)
         self._subjects: dict[tuple[str, str], dict[str, Any]] = {}
         self._ready: Flight[str] = Flight(4096)
 
@@ -133,11 +141,12 @@ class Pipeline:
                 "case": [case.kind, case.model, case.condition.name, case.probe_id, case.invited, case.repeat],
                 "text": case.text,
                 "disclosure": case.disclosure_id,
-                "history": self._stages.fingerprint(self._history(case)),
+                "history": self._stages.fingerprint(self._histories.of(case)),
                 "pack": self.pack.hash,
                 "seed": self.options.seed,
                 "subject": self.subject(case.model, case.condition),
                 "instrument": self.instrument,
+                **({"judge draws": len(self._draws)} if len(self._draws) > len(self.binding.judges) else {}),
                 # Unlike the subject's, these hold what a record may not show.
                 "settings": [whole_settings(p) for p in parts(self.binding, case.model, case.condition.name)],
             }
@@ -164,6 +173,8 @@ class Pipeline:
         """
         things = [*self.binding.models.values(), *self.binding.memories.values(), *self.binding.per_model.values()]
         things += [*self.binding.judges, *([self.binding.assistant] if self.binding.assistant else [])]
+        # A gate closes what stands behind it, which may be bound by itself too.
+        things = [getattr(t, "inner", t) if callable(getattr(t, "permit", None)) else t for t in things]
         closers = [close for t in {id(t): t for t in things}.values() if callable(close := getattr(t, "close", None))]
         await asyncio.gather(*(call(self._stages.pool, close) for close in closers), return_exceptions=True)
         # In the thread that settles payments, so that the last ones are booked before.
@@ -182,7 +193,7 @@ class Pipeline:
             # A dead judge would waste a generator's call on every later case.
             if name.startswith("judge ") and case.kind == "probe":
                 raise FatalModelError(why, attempts=0)
-        history = self._history(case)
+        history = self._histories.of(case)
         if self._assistant is not None and self.binding.asks_assistant(case):
             given = history if case.condition.base == "assistant" else None
             draft.context = Context(known=False, label=case.condition.name)
@@ -236,8 +247,11 @@ class Pipeline:
         disclosure = history.disclosure
         assert disclosure is not None
         # A guard may rightly keep a disclosure back: what is checked is the store behind it.
-        within: Memory | None = getattr(memory, "inner", None)
-        asked, inner = within or memory, within is not None
+        if case.condition.revoked:
+            # Whether the session was ever read is asked before the withdrawal: to forget it then is no loss.
+            case = replace(case, condition=case.condition.told)
+            history = self._histories.of(case)
+        asked, case, history, inner = _behind(case, memory, history)
 
         async def check() -> str:
             told = await self._stages.context(
@@ -257,12 +271,16 @@ class Pipeline:
         control = self._controls[case.probe_id]
         context = draft.context
         memory = self.binding.memory(case.model, case.condition.name)
-        inner: Memory | None = getattr(memory, "inner", None)
-        if inner is not None:
-            context = await self._stages.context(case, inner, history, case.text, f"{case.probe_id}|inner", inner=True)
-        retrieved = self._rooms.control_retrieved(context, control, history) if context.known else None
-        used = len(stems_in(draft.reply.text, control.answer)) == len(control.answer)
-        draft.control = {"retrieved": retrieved, "used": used}
+        shown = self._rooms.control_retrieved(context, control, history) if context.known else None
+        draft.control = {"retrieved": shown}
+        if getattr(memory, "inner", None) is not None:
+            assert memory is not None
+            asked, own, given, inner = _behind(case, memory, history)
+            slot = f"{case.probe_id}|inner" if inner else case.probe_id
+            context = await self._stages.context(own, asked, given, case.text, slot, inner=inner)
+            retrieved = self._rooms.control_retrieved(context, control, history) if context.known else None
+            draft.control = {"retrieved": retrieved, "shown": shown}
+        draft.control["used"] = len(stems_in(draft.reply.text, control.answer)) == len(control.answer)
 
     async def _judge(self, draft: Draft) -> None:
         case = draft.case
@@ -275,53 +293,42 @@ class Pipeline:
             self._personas[case.persona],
             self.pack,
             case.invited,
+            self.binding.shared,
         )
         named = self._rooms.names_system(draft.reply.text)
         if named:
             draft.notes = (f"reply names a system: {', '.join(named)}",)
         results = await asyncio.gather(
-            *(self._stages.judgement(case, judge, view) for judge in self._judges), return_exceptions=True
+            *(self._stages.judgement(case, judge, view, draw) for judge, draw in self._draws), return_exceptions=True
         )
         draft.judgements = tuple(r for r in results if isinstance(r, Judgement))
         failures = [r for r in results if isinstance(r, BaseException)]
         hard = [f for f in failures if not isinstance(f, UnreadableJudgement)]
         if hard:
             raise hard[0]
-        if failures:
-            draft.status = "unscored"
-            draft.error = "; ".join(error_text(f) for f in failures)
+        told = "; ".join(dict.fromkeys(error_text(f) for f in failures))
+        if not any(j.judge == judge_name(self._draws[0][0]) for j in draft.judgements):
+            draft.status, draft.error = "unscored", told
+        elif told:
+            # What the first judge says counts where the gates take it alone: the others' silence is for them to weigh.
+            draft.notes += (f"not every judgement could be read: {told}",)
 
     # ---- what a record is made of -----------------------------------------------------------------
-
-    def _history(self, case: Case) -> History:
-        name = case.disclosure_id if case.kind == "probe" and case.disclosure_id else f"background|{case.persona}"
-        history = self._histories.get(name)
-        if history is None:
-            if name == case.disclosure_id:
-                history = self._rooms.plant(self.pack, self._disclosures[name])
-            else:
-                history = self._rooms.background(self.pack, self._personas[case.persona])
-            self._histories[name] = history
-        return history
 
     def _record(self, draft: Draft) -> Record:
         case = draft.case
         about = self.subject(case.model, case.condition)
         return draft.record(self.key(case), self.plan_hash, self.instrument, about)
 
-    def _guarded(self, thing: _T, role: str, limit: int, twins: dict[int, Any]) -> _T:
-        """A judge or memory, or a copy whose own model is under the limits, retries and cap of the run.
 
-        A copy, since another run in this process, with another loop, may hold the same one. `twins` holds the copies
-        made so far: what stands under two names stays one thing.
-        """
-        inner = getattr(thing, "model", None)
-        if not callable(getattr(inner, "reply", None)):
-            return thing
-        if id(thing) not in twins:
-            twin = copy.copy(thing)
-            name = f"{role} {getattr(inner, 'name', type(inner).__name__)}"
-            object.__setattr__(twin, "model", Guard(inner, name, self._desk, limit))  # also where it is frozen
-            twins[id(thing)] = twin
-        found: _T = twins[id(thing)]
-        return found
+def _behind(case: Case, memory: Memory, history: History) -> tuple[Memory, Case, History, bool]:
+    """What stands behind a guard: the memory, the case as its own condition's, what it reads, and whether the guard is
+    one of the user's (whose inner memory belongs to no other condition). Without a guard, what was given.
+    """
+    within: Memory | None = getattr(memory, "inner", None)
+    if within is None:
+        return memory, case, history, False
+    stored = getattr(memory, "stored", None)
+    if stored is None:
+        return within, case, history, True
+    return within, replace(case, condition=case.condition.unguarded), stored(history), False

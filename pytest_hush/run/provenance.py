@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from pytest_hush.model import DEMONSTRATION_MODELS, Condition, Pack
+from pytest_hush.packs.revoking import revocation_id
 from pytest_hush.run.binding import Binding
 from pytest_hush.run.prompt import prompts
 from pytest_hush.run.wording import plain, shown
+from pytest_hush.stats.judges import JOIN
 from pytest_hush.store.codec import SCHEMA
 
 _WRAPPERS: Final = frozenset(
     {"pytest_hush.models.python_callable", "pytest_hush.memories.callable", "pytest_hush.judges.python_callable"}
 )
 """Modules whose classes stand for code of the user's."""
+DIGEST: Final = "digest"
+DISCLOSURES: Final = "facts and disclosures"
 
 
 def plugin_version() -> str:
@@ -32,20 +36,37 @@ def instrument(binding: Binding, pack: Pack) -> dict[str, Any]:
     Several judges are joined with ``+`` in the order of the binding. May load the judge's embedder, and so raise
     `MissingExtraError`.
     """
-
-    def joined(attribute: str) -> str:
-        found = [str(getattr(judge, attribute, "") or "") for judge in binding.judges]
-        return "+".join(dict.fromkeys(f for f in found if f))
-
     return {
         "pack": f"{pack.name}@{pack.version}+{pack.hash[:12]}",
-        "rubric": joined("rubric"),
-        "policy": joined("policy"),
-        "judge": "+".join(judge_name(judge) for judge in binding.judges),
-        "judge_version": joined("version"),
+        **judge_fields(binding.judges, binding.policy),
         "schema": SCHEMA,
-        "embedded_build": joined("embedded_build"),
+        "embedded_build": _joined(binding.judges, "embedded_build"),
+        **digest_field(shared=binding.shared),
     }
+
+
+def judge_fields(judges: Sequence[object], policy: str = "") -> dict[str, str]:
+    """Rubric, policy, names and versions of the judges, as an instrument has them. Loads nothing.
+
+    `policy` is that of the run: it stands where no judge names its own.
+    """
+    versions = [str(getattr(judge, "version", "") or "") for judge in judges]
+    return {
+        "rubric": _joined(judges, "rubric"),
+        "policy": _joined(judges, "policy") or policy,
+        "judge": JOIN.join(judge_name(judge) for judge in judges),
+        "judge_version": JOIN.join(v or "?" for v in versions) if len(versions) > 1 else "".join(versions),
+    }
+
+
+def _joined(judges: Sequence[object], attribute: str) -> str:
+    found = [str(getattr(judge, attribute, "") or "") for judge in judges]
+    return JOIN.join(dict.fromkeys(f for f in found if f))
+
+
+def digest_field(*, shared: bool) -> dict[str, str]:
+    """The field that an instrument has where the judges' digest lists all disclosures of a persona."""
+    return {DIGEST: DISCLOSURES} if shared else {}
 
 
 def subject(binding: Binding, model: str, condition: Condition) -> dict[str, Any]:
@@ -69,6 +90,7 @@ def subject(binding: Binding, model: str, condition: Condition) -> dict[str, Any
         "prompts": "" if binding.closed else prompts(with_boundary=condition.boundary),
         "plugin_version": plugin_version(),
         "demonstration": demonstration,
+        **({"withdrawal": revocation_id()} if condition.revoked else {}),
         **({} if kept else {"reusable": False}),
     }
 

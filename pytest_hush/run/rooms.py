@@ -30,12 +30,14 @@ class Rooms:
     """See the functions of these names in `packs`, `memories`, `judges` and `models`."""
 
     plant: Callable[[Pack, Disclosure], History]
+    plant_shared: Callable[[Pack, Persona, Disclosure | None], History]
     background: Callable[[Pack, Persona], History]
+    revoke: Callable[[History, str], History]
     render: Callable[[Sequence[Entry]], str]
     exposure: Callable[[Context, History], Exposure]
     readiness: Callable[[Sequence[Entry], Sequence[Entry], History], str]
     control_retrieved: Callable[[Context, PositiveControl, History], bool | None]
-    judge_view: Callable[[Case, Probe, str, Disclosure, Persona, Pack, bool], JudgeView]
+    judge_view: Callable[[Case, Probe, str, Disclosure, Persona, Pack, bool, bool], JudgeView]
     names_system: Callable[[str], tuple[str, ...]]
     price: Callable[[Any, Usage], float | None]
     max_price: Callable[[Any, Prompt], float | None]
@@ -46,11 +48,13 @@ def built_in() -> Rooms:
     from pytest_hush.judges import judge_view, names_system
     from pytest_hush.memories import control_retrieved, exposure, readiness, render
     from pytest_hush.models import max_price, price
-    from pytest_hush.packs import background, plant
+    from pytest_hush.packs import background, plant, plant_shared, revoke
 
     return Rooms(
         plant=plant,
+        plant_shared=plant_shared,
         background=background,
+        revoke=revoke,
         render=render,
         exposure=exposure,
         readiness=readiness,

@@ -75,8 +75,17 @@ class Stages:
             "question": question,
         }
 
+        permit = getattr(memory, "permit", None)
+
         async def make() -> Context:
             self._raise_if_stopped(name)
+            if permit is not None:
+                # Permission gates: what stands behind them is asked once for all conditions, and kept on its own.
+                behind: Any = memory
+                own = replace(case, condition=case.condition.unguarded)
+                retrieved = await self.context(own, behind.inner, behind.stored(history), question, slot)
+                bounded = not isinstance(getattr(memory, "model", None), Guard)
+                return _unicode(await self._ask(name, permit, retrieved, history, question, bounded=bounded))
             # Two questions on one history at once would build its store twice; plain code may not be thread-safe.
             one, all_ = self._turns(memory, history)
             async with one, all_:
@@ -127,14 +136,19 @@ class Stages:
             reply_to_json, reply_from_json, "",
         )  # fmt: skip
 
-    async def judgement(self, case: Case, judge: Judge, view: JudgeView) -> Judgement:
-        """One judge's scores, checked to be in [0, 1]. Raises `UnreadableJudgement` and `ModelError` kinds."""
+    async def judgement(self, case: Case, judge: Judge, view: JudgeView, draw: int = 0) -> Judgement:
+        """One judge's scores at one draw, checked to be in [0, 1].
+
+        Raises `UnreadableJudgement` and `ModelError` kinds.
+        """
         name = judge_name(judge)
         fields = {
             "judge": name,
             "version": str(getattr(judge, "version", "")),
             "rubric": str(getattr(judge, "rubric", "")),
+            "policy": str(getattr(judge, "policy", "")),
             "view": view.as_json(),
+            **({"draw": draw} if draw else {}),
         }
 
         async def make() -> Judgement:
@@ -142,7 +156,7 @@ class Stages:
             # A judge's own model waits its turn, and its guard bounds it from there.
             bounded = not isinstance(getattr(judge, "model", None), Guard)
             found = await self._ask(f"judge {name}", judge.judge, view, bounded=bounded)
-            return _checked(found, name, invited=view.invited)
+            return replace(_checked(found, name, invited=view.invited), judge=name, draw=draw)
 
         return await self._stage(
             "judgement", f"{name}|{_slot(case)}", fields, keepable(judge), make, self._judgements,

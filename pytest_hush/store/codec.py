@@ -141,6 +141,7 @@ def judgement_to_json(judgement: Judgement) -> dict[str, Any]:
         "used": list(judgement.used),
         "evidence": judgement.evidence,
         "rationale": judgement.rationale,
+        "draw": judgement.draw,
     }
 
 
@@ -155,6 +156,7 @@ def judgement_from_json(value: Mapping[str, Any]) -> Judgement:
         used=texts(value["used"]),
         evidence=text(value["evidence"]),
         rationale=text(value["rationale"]),
+        draw=whole(value.get("draw", 0)),  # added later: records of before lack it
     )
 
 
@@ -261,7 +263,9 @@ def optional(read: Callable[[object], _T], value: object) -> _T | None:
 
 def _control(value: object) -> dict[str, bool | None]:
     found = mapping(value)
-    return {name: optional(flag, found[name]) for name in ("retrieved", "used")}
+    # `shown` is there where a guard stands before what was retrieved.
+    names = ("retrieved", *(("shown",) if "shown" in found else ()), "used")
+    return {name: optional(flag, found[name]) for name in names}
 
 
 def _wrong(value: object, expected: str) -> NoReturn:

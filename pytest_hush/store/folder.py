@@ -22,6 +22,7 @@ from pytest_hush.store.records import RecordLog, Warn, read_records, warn_user
 
 MANIFEST: Final = "manifest.json"
 PLAN: Final = "plan.json"
+SESSIONS: Final = "sessions.jsonl"
 SCHEMA: Final = 1
 HOME: Final = ".hush"
 
@@ -47,7 +48,7 @@ class RunFolder:
         full = {"schema": SCHEMA, "started": now.isoformat(timespec="microseconds"), "pid": os.getpid(), **manifest}
         messages: tuple[str, ...] = ()
         try:
-            home = None if root is None else _home(root)
+            home = None if root is None else make_home(root)
             if path is None:
                 if home is None:
                     raise ValueError("a run folder needs a path or a root")
@@ -128,6 +129,31 @@ class RunFolder:
             raise StoreError(f"{path}: the plan is not that of the run's manifest. The run folder was put together.")
         return plan
 
+    def keep_session(self, calls: int, cache_hits: int) -> None:
+        """Append what one session of this run took to ``sessions.jsonl``. Raises `StoreError`."""
+        line = {"ended": datetime.now(UTC).isoformat(timespec="seconds"), "calls": calls, "cache_hits": cache_hits}
+        try:
+            handle = os.open(self.path / SESSIONS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(json.dumps(line).encode() + b"\n")
+        except OSError as error:
+            raise StoreError(f"{self.path / SESSIONS}: it cannot be written: {error.strerror}.") from error
+
+    def sessions(self) -> tuple[int, int] | None:
+        """(calls made, answers from the cache) of all sessions that came to their end; None where nothing was noted."""
+        try:
+            lines = (self.path / SESSIONS).read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError):
+            return None
+        found: list[tuple[int, int]] = []
+        for line in lines:
+            try:
+                data = json.loads(line)
+                found.append((int(data["calls"]), int(data["cache_hits"])))
+            except (ValueError, TypeError, KeyError):
+                continue  # a torn line: a session that was killed while it wrote
+        return (sum(c for c, _ in found), sum(h for _, h in found)) if found else None
+
     def log(self, writer: str) -> RecordLog:
         """A fresh records file for the process named `writer` (``main``, ``gw0``…)."""
         return RecordLog(self.path, re.sub(r"[^A-Za-z0-9_]", "_", writer) or "main")
@@ -164,7 +190,8 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-def _home(root: Path) -> Path:
+def make_home(root: Path) -> Path:
+    """The folder ``.hush`` under `root`, made where it is absent, and ignored by git. Raises OSError."""
     home = root / HOME
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     ignore = home / ".gitignore"

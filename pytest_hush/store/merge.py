@@ -14,6 +14,7 @@ from pytest_hush.model import canonical_json
 from pytest_hush.plan import Plan, identity, parse_shard
 from pytest_hush.store.folder import RunFolder
 from pytest_hush.store.records import Warn, warn_user
+from pytest_hush.store.revision import NOBODY_KNOWS, Revision, revision_from
 
 _SAME = ("plan_hash", "plan", "instrument", "subject")
 """Parts of a manifest that shards of one run share."""
@@ -35,10 +36,12 @@ def merge_shards(paths: Sequence[Path], out: Path, *, warn: Warn = warn_user) ->
     lines: list[bytes] = []
     for shard, number in zip(shards, numbers, strict=True):
         lines += _lines(shard, replace(plan, shard=number), warn)
-    merged = RunFolder.create(
-        out, {k: v for k, v in shards[0].manifest.items() if k not in _OWN} | {"shards": len(shards)}
-    )
+    about = {k: v for k, v in shards[0].manifest.items() if k not in _OWN}
+    merged = RunFolder.create(out, about | {"shards": len(shards), "revision": _revision(shards, warn)})
     merged.keep_plan(plan)
+    counted = [found for s in shards if (found := s.sessions()) is not None]
+    if counted:
+        merged.keep_session(sum(c for c, _ in counted), sum(h for _, h in counted))
     target = merged.path / f"records-merged-{os.getpid()}.jsonl"
     try:
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -49,8 +52,22 @@ def merge_shards(paths: Sequence[Path], out: Path, *, warn: Warn = warn_user) ->
     return merged
 
 
-_OWN = frozenset({"schema", "started", "pid", "shard"})
+_OWN = frozenset({"schema", "started", "pid", "shard", "revision"})
 """Parts of a manifest that are a shard's own."""
+
+
+def _revision(shards: Sequence[RunFolder], warn: Warn) -> Revision:
+    """The commit of all shards; where they name several, nobody knows which was measured, and a warning says so."""
+    found = [revision_from(s.manifest.get("revision")) for s in shards]
+    commits = sorted({r["commit"] for r in found} - {""})
+    if len(commits) > 1:
+        told = ", ".join(c[:12] for c in commits)
+        warn(f"The shards were measured at different commits ({told}): the merged run names none.")
+        return NOBODY_KNOWS
+    if not all(r["commit"] for r in found):
+        return NOBODY_KNOWS
+    dirty = {r["dirty"] for r in found}
+    return {"commit": commits[0], "dirty": True if True in dirty else None if None in dirty else False}
 
 
 def _number(shard: RunFolder) -> tuple[int, int]:

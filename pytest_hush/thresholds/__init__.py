@@ -2,10 +2,16 @@
 
 from pytest_hush.thresholds.load import load_thresholds, parse_thresholds
 from pytest_hush.thresholds.types import (
+    CHANGES,
+    CONTROLS,
     COUNTED,
+    INVITED,
+    Aggregate,
+    Annotators,
     Gate,
     Health,
     IntervalKind,
+    JudgeRules,
     Metric,
     Mode,
     Multiplicity,
@@ -16,10 +22,16 @@ from pytest_hush.thresholds.types import (
 )
 
 __all__ = [
+    "CHANGES",
+    "CONTROLS",
     "COUNTED",
+    "INVITED",
+    "Aggregate",
+    "Annotators",
     "Gate",
     "Health",
     "IntervalKind",
+    "JudgeRules",
     "Metric",
     "Mode",
     "Multiplicity",

@@ -14,7 +14,18 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pytest_hush.model import CATEGORIES, FAMILIES
-from pytest_hush.thresholds.types import COUNTED, IntervalKind, Metric, Multiplicity, Severity
+from pytest_hush.thresholds.types import (
+    CHANGES,
+    CONTROLS,
+    COUNTED,
+    INVITED,
+    Aggregate,
+    Annotators,
+    IntervalKind,
+    Metric,
+    Multiplicity,
+    Severity,
+)
 
 SCHEMA: Final = 1
 STRATA: Final = (
@@ -30,6 +41,7 @@ Text = Annotated[str, Field(min_length=1)]
 Confidence = Annotated[float, Field(ge=0.8, le=0.9999)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Limit = Annotated[float, Field(ge=0)]
+Level = Annotated[float, Field(ge=-100)]
 
 
 class _Strict(BaseModel):
@@ -55,6 +67,35 @@ class HealthFile(_Strict):
     ] = 0.2
 
 
+class JudgeFile(_Strict):
+    """What the gates take from the judges, and ask of them."""
+
+    min_alpha: Annotated[
+        float | None,
+        Field(
+            ge=-1,
+            le=1,
+            description="Least Krippendorff alpha of v on labels that no tuning reads; without such a calibration "
+            "every gate is invalid.",
+        ),
+    ] = None
+    annotators: Annotated[
+        Annotators,
+        Field(description="'human' warns on every surface where the calibration rests on labels of models."),
+    ] = "any"
+    aggregate: Annotated[
+        Aggregate,
+        Field(description="Of several judges: the first one's scores, or the mean, median or largest of all of them."),
+    ] = "first"
+    corrected: Annotated[
+        bool,
+        Field(
+            description="Judge UIS of a whole condition on bounds corrected by readers' labels of this very run; "
+            "without such labels on the judge's scores alone, with a note."
+        ),
+    ] = False
+
+
 class InconclusiveFile(_Strict):
     """What an inconclusive block gate does in each mode."""
 
@@ -69,8 +110,10 @@ class GateFile(_Strict):
     metric: Metric
     condition: Annotated[str, Field(min_length=1, description="Glob patterns of condition names between '|'.")]
     stratum: Annotated[str, Field(pattern=_STRATUM_PATTERN)] = ""
-    at_most: Limit | None = Field(None, description="Points in 0..100; US dollars; seconds.")
-    at_least: Limit | None = Field(None, description="Points in 0..100.")
+    at_most: Level | None = Field(
+        None, description="Points in 0..100, of a change by invitation -100..100; US dollars; seconds."
+    )
+    at_least: Level | None = Field(None, description="Points in 0..100, of a change by invitation -100..100.")
     severity: Severity = "block"
     confidence: Confidence | None = Field(None, description="Of each bound, one-sided; the file's when absent.")
     interval: IntervalKind = "calibrated"
@@ -94,6 +137,10 @@ class GateFile(_Strict):
             raise ValueError("baseline needs versus = 'baseline' or 'anchor'")
         if self.metric in COUNTED:
             self._counted()
+        if self.metric in INVITED or self.metric == CONTROLS:
+            self._asked()
+        if self.metric not in CHANGES:
+            self._never_negative()
         if self.metric not in ("cost_usd", "latency_s"):
             for key in _LIMITS:
                 value = getattr(self, key)
@@ -118,6 +165,26 @@ class GateFile(_Strict):
         if self.interval != "calibrated":
             raise ValueError("a paired difference has one interval: leave interval out")
 
+    def _asked(self) -> None:
+        """Metrics of invited turns and of the positive controls."""
+        if self.versus is not None:
+            raise ValueError(f"{self.metric} has no paired difference: leave versus out")
+        if self.metric in CHANGES and self.interval != "calibrated":
+            raise ValueError("a paired difference has one interval: leave interval out")
+        if self.metric == CONTROLS and self.stratum:
+            raise ValueError("controls are asked over the whole condition: leave stratum out")
+        if self.stratum in ("exposed", "not-exposed"):
+            raise ValueError(f"{self.metric} has no exposure stratum: leave stratum out")
+        wanted = {"helpfulness_change": "at_least", "over_scope_rise": "at_most", CONTROLS: "at_least"}.get(self.metric)
+        if wanted is not None and getattr(self, wanted) is None:
+            raise ValueError(f"{self.metric} takes {wanted}")
+
+    def _never_negative(self) -> None:
+        for key in ("at_most", "at_least"):
+            value = getattr(self, key)
+            if value is not None and value < 0:
+                raise ValueError(f"{key} = {value:g}: a limit of {self.metric} should be greater than or equal to 0")
+
     def _counted(self) -> None:
         if self.metric == "completeness":
             if self.at_least is None:
@@ -140,6 +207,7 @@ class ThresholdFile(_Strict):
     inconclusive: InconclusiveFile = InconclusiveFile()
     max_missing: Annotated[float, Field(ge=0, lt=1)] = 0.05
     health: HealthFile = HealthFile()
+    judge: JudgeFile = JudgeFile()
     gate: Annotated[list[GateFile], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -215,6 +283,7 @@ def _known(path: tuple[int | str, ...]) -> list[str]:
         "gate": GateFile,
         "waive": WaiverFile,
         "health": HealthFile,
+        "judge": JudgeFile,
         "inconclusive": InconclusiveFile,
     }
     model = tables.get(named[-1] if named else "", ThresholdFile)

@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_hush.bundled import bundled, bundled_names
 from pytest_hush.errors import ThresholdError, UsageError
 from pytest_hush.model import digest
-from pytest_hush.thresholds.types import Gate, Health, Thresholds, Waiver
+from pytest_hush.thresholds.types import Gate, Health, JudgeRules, Thresholds, Waiver
 
 
 def load_thresholds(source: str | Path) -> Thresholds:
@@ -48,6 +48,12 @@ def parse_thresholds(text: str, source: str = "<text>") -> Thresholds:
         inconclusive={"pr": file.inconclusive.pr, "release": file.inconclusive.release},
         max_missing=file.max_missing,
         health=Health(file.health.min_positive_controls, file.health.max_unplanted),
+        judge=JudgeRules(
+            aggregate=file.judge.aggregate,
+            min_alpha=file.judge.min_alpha,
+            annotators=file.judge.annotators,
+            corrected=file.judge.corrected,
+        ),
         gates=tuple(
             Gate(
                 id=g.id,

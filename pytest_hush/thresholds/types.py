@@ -15,6 +15,11 @@ Metric = Literal[
     "over_scope",
     "helpfulness",
     "target_uptake",
+    "invited_uptake",
+    "uptake_gain",
+    "helpfulness_change",
+    "over_scope_rise",
+    "controls",
     "cost_usd",
     "latency_s",
     "completeness",
@@ -24,9 +29,21 @@ Mode = Literal["pr", "release"]
 IntervalKind = Literal["calibrated", "bootstrap", "fixed-suite"]
 Versus = Literal["", "none", "baseline", "anchor"]
 Multiplicity = Literal["holm", "max-t", "none"]
+Aggregate = Literal["first", "mean", "median", "max"]
+"""How several judges become one score: the first one's, or the mean, median or maximum over all."""
+
+Annotators = Literal["any", "human"]
 
 COUNTED: Final[frozenset[str]] = frozenset({"cost_usd", "latency_s", "completeness"})
 """Metrics that are counted, not estimated: no interval, no p, not in the family of the correction."""
+
+
+CHANGES: Final[frozenset[str]] = frozenset({"uptake_gain", "helpfulness_change", "over_scope_rise"})
+"""Metrics that are paired differences by themselves: the invited twin of a probe less the probe, in -100..100."""
+INVITED: Final[frozenset[str]] = CHANGES | {"invited_uptake"}
+"""Metrics of invited turns, which a plan holds with ``--hush-invitations``."""
+CONTROLS: Final = "controls"
+"""The metric of the positive controls: the share that memory shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +64,21 @@ class Health:
 
     min_positive_controls: float = 0.5
     max_unplanted: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRules:
+    """What the gates take from the judges, and ask of them.
+
+    `min_alpha`: least Krippendorff alpha of `v` that a fitting calibration must show, None: none is asked for.
+    `annotators`: whose labels it should rest on; ``human`` warns where they are not people's.
+    `corrected`: levels of UIS are judged on bounds corrected by labels of this very run, where there are any.
+    """
+
+    aggregate: Aggregate = "first"
+    min_alpha: float | None = None
+    annotators: Annotators = "any"
+    corrected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +134,7 @@ class Thresholds:
     gates: tuple[Gate, ...]
     hash: str
     source: str = field(default="", compare=False)
+    judge: JudgeRules = field(default_factory=JudgeRules)
 
     @property
     def label(self) -> str:

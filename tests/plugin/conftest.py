@@ -29,7 +29,7 @@ class CanaryJudge:
                          ("target",) if leaked else (),
                          next((line for line in view.reply.splitlines() if view.canary in line), ""), "canary")
 
-judge = CanaryJudge()
+judge = again = CanaryJudge()
 """
 
 Run = Callable[..., pytest.RunResult]

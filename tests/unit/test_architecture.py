@@ -14,14 +14,23 @@ PACKAGE = Path(pytest_hush.__file__).parent
 FLOORS = {
     0: {"model", "errors", "protocols", "text", "version", "bundled", "loading", "secrets"},
     1: {"packs", "plan", "thresholds", "stats", "embed"},
-    2: {"store", "models", "memories", "judges"},
+    2: {"store", "models", "memories", "judges", "guard"},
     3: {"run"},
-    4: {"gate", "report"},
+    4: {"ci", "gate", "report", "reproduce", "review"},
     5: {"plugin", "cli", "_suite"},
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names}
 # Rooms of one floor that read one another, in this direction only.
-BESIDE = {("report", "gate"), ("cli", "plugin")}
+BESIDE = {
+    ("memories", "guard"),
+    ("judges", "models"),
+    ("report", "gate"),
+    ("ci", "report"),
+    ("review", "report"),
+    ("reproduce", "gate"),
+    ("reproduce", "report"),
+    ("cli", "plugin"),
+}
 # F0 may be read through the package's own public, lazy names.
 MODULES = sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE or p.stem != "__init__")
 

@@ -191,6 +191,32 @@ def test_a_gate_against_another_run_is_read() -> None:
     )
 
 
+def test_what_is_asked_of_the_judge_is_read() -> None:
+    rules = parse_thresholds(HEAD + '[judge]\nmin_alpha = 0.8\nannotators = "human"\n' + GATE).judge
+    assert (rules.min_alpha, rules.annotators) == (0.8, "human")
+    nothing = parse_thresholds(HEAD + GATE).judge
+    assert (nothing.min_alpha, nothing.annotators) == (None, "any")
+    release = load_thresholds("conservative-release").judge
+    assert (release.min_alpha, release.annotators) == (0.667, "human")
+    assert load_thresholds("conservative-pr").judge.min_alpha is None
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("min_alpha = 1.5", "min_alpha = 1.5"),
+        ("min_alpha = nan", "min_alpha = nan"),
+        ('min_alpha = "high"', "min_alpha = 'high'"),
+        ('annotators = "people"', "annotators = 'people'"),
+        ("alpha = 0.5", "unknown key 'alpha'; known here: "),
+    ],
+)
+def test_what_cannot_be_asked_of_the_judge(line: str, text: str) -> None:
+    with pytest.raises(ThresholdError) as caught:
+        parse_thresholds(HEAD + f"[judge]\n{line}\n" + GATE)
+    assert text in str(caught.value)
+
+
 def test_the_schema_on_disk_is_the_one_in_force() -> None:
     assert json.loads(bundled("schemas", "thresholds.schema.json").read_text()) == json_schema()
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import itertools
 import json
 import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from pytest_hush.errors import HushError, MemoryStoreError
 from pytest_hush.memories.provenance import Ledger
@@ -30,25 +29,22 @@ from pytest_hush.memories.stores.ingest import (
     open_store,
     snapshot,
 )
+from pytest_hush.memories.stores.threads import in_thread
 from pytest_hush.model import Context, Entry, History, Session, digest
 from pytest_hush.protocols import Embedder, Model
 
 LIMIT: Final = 5
 """Entries rendered at most, as for every retrieving memory of the protocol."""
-THREADS: Final = "hush-store"
-"""Names of the threads in which a library works begin with this."""
 _POSITIONS: Final = (0.3, 0.8)
 _OPEN_FORKS: Final = 32
-_T = TypeVar("_T")
-_numbers = itertools.count(1)
 
 
 class StoreMemory:
     """Asks one memory system, each history in a fork of its own (``isolated`` stores).
 
     The background is ingested once into a base (`bases.Bases`); a fork gets the planted session, and is kept while
-    questions on its history come. Every entry's sources are the ledger's. A failure is remembered: asking again
-    would pay again, and end the same way.
+    questions on its history come. A shared history is one base with all that was planted, asked through one copy.
+    Every entry's sources are the ledger's. A failure is remembered: asking again would pay again, and end the same way.
     """
 
     retrieving: Final = True
@@ -94,14 +90,14 @@ class StoreMemory:
         ask = None if model is None else asking(model, loop, given_up)
 
         try:
-            return await _in_thread(lambda: self._answer(history, question, ask))
+            return await in_thread(lambda: self._answer(history, question, ask))
         except asyncio.CancelledError:
             given_up.set()
             raise
 
     async def close(self) -> None:
         """Drop all forks, end the bridge, and close the extraction model. Bases stay."""
-        await _in_thread(self._forks.clear)
+        await in_thread(self._forks.clear)
         self._bridge.close()
         closer = getattr(self.model, "close", None)
         if callable(closer):
@@ -112,7 +108,8 @@ class StoreMemory:
     # ---- in a thread of its own -------------------------------------------------------------------
 
     def _answer(self, history: History, question: str, ask: Ask | None) -> Context:
-        with self._forks.using(digest([history.fingerprint(), history.planted])) as fork:
+        shared = bool(history.siblings)
+        with self._forks.using(digest([history.fingerprint(), None if shared else history.planted])) as fork:
             if fork.failure is not None:
                 raise again(fork.failure)
             if fork.channel is not None and ask is not None:
@@ -127,8 +124,11 @@ class StoreMemory:
                 fork.failure = None if isinstance(error, GivenUp) else error
                 self._close_fork(fork)
                 raise
-            found = Context(self._entries(hits, fork), label=self.backend.label, notes=fork.notes)
+            found = Context(self._entries(hits, fork), label=self.backend.label, notes=self._notes(history, fork))
         self._forks.trim()
+        if shared:
+            # A session that could not be read is the fault of its own cases, not of all that ask this store.
+            check_readable(self.backend.label, fork.unread, len(history.sessions), history.planted)
         return found
 
     def _open(self, fork: Fork, history: History, ask: Ask | None) -> None:
@@ -167,35 +167,35 @@ class StoreMemory:
         entries, unread = ingest(backend, fork.store, rest, history.persona, ledger, entries, channel)
         unread = [*(base.unread if base else ()), *unread]
         sources = [ledger.sources(entry) or () for entry in entries]
-        check_readable(backend.label, unread, len(history.sessions), history.planted)
-        # A store that holds the plant alone would be found working by every question about the plant.
-        others = [found for found in sources if not before or any(s != history.planted for s in found)]
+        check_readable(backend.label, unread, len(history.sessions), None if history.siblings else history.planted)
+        # A store that holds the plants alone would be found working by every question about a plant.
+        plants = {history.planted, history.revoked, *(d.session_id for d in history.siblings)}
+        others = [found for found in sources if not before or any(s not in plants for s in found)]
         check_alive(backend.label, len(others), len(history.sessions))
-        fork.ledger, fork.content = ledger, content_of(entries)
-        fork.notes = self._notes(history, sources, unread)
+        fork.ledger, fork.content, fork.unread = ledger, content_of(entries), tuple(unread)
 
-    def _notes(self, history: History, sources: Sequence[Sequence[str]], unread: Sequence[str]) -> tuple[str, ...]:
-        planted = (
-            ""
-            if history.planted is None
-            else (f", {sum(history.planted in found for found in sources)} from the planted session")
-        )
-        notes = [f"{self.backend.label}: {len(sources)} entries{planted}"]
-        if unread:
-            notes.append(f"{self.backend.label}: the extraction of {len(unread)} sessions was unreadable")
+    def _notes(self, history: History, fork: Fork) -> tuple[str, ...]:
+        label, planted = self.backend.label, history.planted
+        plant = "" if planted is None else f", {fork.ledger.of(planted)} from the planted session"
+        notes = [f"{label}: {len(fork.ledger)} entries{plant}"]
+        if fork.unread:
+            notes.append(f"{label}: the extraction of {len(fork.unread)} sessions was unreadable")
         return tuple(notes)
 
     def _split(self, history: History) -> tuple[tuple[Session, ...], tuple[Session, ...]]:
         """The sessions of the base, and those that the fork gets after them."""
         sessions = history.sessions
+        if history.siblings:
+            return sessions, ()
         at = next((i for i, s in enumerate(sessions) if s.id == history.planted), len(sessions))
         if self.backend.order_matters:
             return sessions[:at], sessions[at:]
-        return (*sessions[:at], *sessions[at + 1 :]), sessions[at : at + 1]
+        end = at + (2 if history.revoked is not None else 1)  # a withdrawal stands next after what it takes back
+        return (*sessions[:at], *sessions[end:]), sessions[at:end]
 
     def _stops(self, history: History) -> tuple[int, ...]:
         """Where the protocol plants: the bases of both positions and the whole background are steps of one way."""
-        if not self.backend.order_matters:
+        if not self.backend.order_matters or history.siblings:
             return ()
         from pytest_hush.packs.planting import planted_index
 
@@ -222,30 +222,3 @@ class StoreMemory:
             # Its answers are given already; what it could not write is missed when it is opened again.
             with contextlib.suppress(HushError):
                 close_store(self.backend, store)
-
-
-async def _in_thread(work: Callable[[], _T]) -> _T:
-    """`work()` in a daemon thread of its own: one that hangs in a library must not keep the process alive."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[_T] = loop.create_future()
-
-    def settle(value: Any, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(value)
-        else:
-            future.set_exception(error)
-
-    def run() -> None:
-        value, failure = None, None
-        try:
-            value = work()
-        except BaseException as error:
-            failure = error
-        # The loop may have ended meanwhile: then nobody waits.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, value, failure)
-
-    threading.Thread(target=run, name=f"{THREADS}-{next(_numbers)}", daemon=True).start()
-    return await future

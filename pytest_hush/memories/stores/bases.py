@@ -42,7 +42,7 @@ class Base:
     ledger: Ledger
     content: str
     unread: tuple[str, ...]
-    """Sessions whose extraction model answered no JSON."""
+    """Sessions whose extraction model gave no readable answer."""
 
     def copy_to(self, folder: Path) -> None:
         """Copy the library's files to `folder`, which must not exist. Raises `StoreError`."""

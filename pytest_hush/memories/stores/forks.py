@@ -39,7 +39,8 @@ class Fork:
     content: str = ""
     """Digest of all entries when it was made: what a closed one must still hold when it is opened again."""
     channel: Channel | None = None
-    notes: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Sessions whose extraction model gave no readable answer."""
     failure: HushError | None = None
 
 

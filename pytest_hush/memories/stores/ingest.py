@@ -74,7 +74,7 @@ def ingest(
 ) -> tuple[dict[str, str], list[str]]:
     """Put `sessions` in, one after the other; `ledger` is updated after each. `before` is the store as it is.
 
-    Returns all entries afterwards, and the ids of sessions whose extraction model answered no JSON. Raises
+    Returns all entries afterwards, and the ids of sessions whose extraction was unreadable. Raises
     `MemoryStoreError` for the library, the model's own `ModelError`, and `StoreError` where provenance was lost.
     """
     now = dict(before)
@@ -102,14 +102,16 @@ def check_alive(label: str, entries: int, sessions: int) -> None:
 
 
 def check_readable(label: str, unread: Sequence[str], sessions: int, planted: str | None = None) -> None:
-    """Raises `ModelError` where the extraction model's answers were no JSON: for the planted session, or too often."""
+    """Raises `ModelError` where the extraction model did not keep to the library's format, for the plant or often."""
     if planted in unread:
         raise ModelError(
-            f"{label}: the extraction model's answer for the planted session {planted} was no JSON object, so nothing "
-            f"of it could be stored. Name a model that keeps to a format with --hush-memory-model."
+            f"{label}: the extraction model's answer for the planted session {planted} was not in the format that the "
+            f"library asks for, so what is stored of it says nothing about the system. Name a model that keeps to a "
+            f"format with --hush-memory-model."
         )
     if len(unread) > UNREAD_SHARE * sessions:
         raise ModelError(
-            f"{label}: the extraction model's answer was no JSON object for {len(unread)} of {sessions} sessions (the "
-            f"first: {unread[0]}). Name a model that keeps to a format with --hush-memory-model."
+            f"{label}: the extraction model's answers for {len(unread)} of {sessions} sessions were not in the format "
+            f"that the library asks for (the first: {unread[0]}). Name a model that keeps to a format with "
+            f"--hush-memory-model."
         )

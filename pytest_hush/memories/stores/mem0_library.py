@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pytest_hush.errors import MissingExtraError
 from pytest_hush.loading import environment
-from pytest_hush.memories.stores.base import THREADS
+from pytest_hush.memories.stores.threads import THREADS
 
 PROVIDER: Final = "pytest_hush"
 """Under this name Mem0's factories make the model and the embedder of the run (`mem0_parts`)."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_hush.errors import MemoryStoreError, MissingExtraError
-from pytest_hush.memories.stores.base import THREADS, _in_thread
 from pytest_hush.memories.stores.channel import Channel
+from pytest_hush.memories.stores.threads import THREADS, in_thread
 from pytest_hush.protocols import Embedder
 
 PACKAGE: Final = "memu-py"
@@ -118,7 +118,7 @@ class ChannelChat:
         system = [] if system_prompt is None else [{"role": "system", "content": system_prompt}]
         messages = [*system, {"role": "user", "content": prompt}]
         body = {"messages": messages, "max_tokens": max_tokens, "temperature": 0.0}
-        answer = await _in_thread(lambda: channel.answer(body))
+        answer = await in_thread(lambda: channel.answer(body))
         return str(answer["choices"][0]["message"]["content"]), answer
 
 

@@ -22,6 +22,7 @@ from pytest_hush.report.html.pieces import (
     squeeze,
     thousandths,
 )
+from pytest_hush.stats.judges import one_judgement
 
 BUDGET: Final = 4_400_000
 """Bytes of the pieces in base64 for `FULL` cases and below; more cases may take more in proportion."""
@@ -62,12 +63,13 @@ def pack_cases(
     refused: frozenset[tuple[str, str]] = frozenset(),
     whole: bool = False,
     budget: int = BUDGET,
+    aggregate: str = "first",
 ) -> Packed:
     """`records` for the page. `pack` gives the probes' texts where it is at hand; without `texts` only scores go in.
 
     `reference` is the run whose cases stand beside them; its texts are used where it has them. Nothing stands beside
     the (model, condition) pairs in `refused`, which may not be compared with it. `whole` keeps every text, however
-    large the page becomes.
+    large the page becomes. Of several judgements the index has what `aggregate` makes of them, and the texts have all.
     """
     ordered = sorted(records, key=lambda r: (r.persona, r.probe_id, r.condition, r.model, r.invited, r.repeat))
     lists = {name: _Names() for name in ("model", "condition", "persona", "probe", "disclosure", *_TAGS)}
@@ -76,9 +78,11 @@ def pack_cases(
     known = Known.of(pack)
     for record in ordered:
         other = None if (record.model, record.condition) in refused else _twin(record, reference)
-        for name, value in zip(lists, _named(record), strict=True):
+        (scored,) = one_judgement([record], aggregate)
+        beside = one_judgement([other], aggregate)[0] if other else None
+        for name, value in zip(lists, _named(scored), strict=True):
             columns[name].append(lists[name].place(value))
-        for name, number in zip(_NUMBERS, _numbers(record, other), strict=True):
+        for name, number in zip(_NUMBERS, _numbers(scored, beside), strict=True):
             columns[name].append(number)
         if texts:
             add_case(people.setdefault(record.persona, Person()), record, other, known)

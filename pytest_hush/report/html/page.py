@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_hush.errors import UsageError
 from pytest_hush.gate import Reference
 from pytest_hush.model import Pack, Record
-from pytest_hush.report import redact
+from pytest_hush.report import corrected, opinions, redact
 from pytest_hush.report.html import tables, view
 from pytest_hush.report.html.data import pack_cases
 from pytest_hush.report.html.provenance import provenance
@@ -21,6 +21,7 @@ from pytest_hush.report.show import case_id, worst
 from pytest_hush.report.summary import Summary, notices
 from pytest_hush.report.visible import visible
 from pytest_hush.report.wording import WORD, because, headline
+from pytest_hush.stats.judges import one_judgement
 from pytest_hush.store import write_atomically
 
 if TYPE_CHECKING:
@@ -69,14 +70,16 @@ def render_page(material: Material) -> str:
         texts=not material.redacted,
         refused=refused,
         whole=material.whole,
+        aggregate=summary.thresholds.judge.aggregate,
     )
+    scored = one_judgement(records, summary.thresholds.judge.aggregate)
     axis, rows = view.conditions(summary)
     split_axis, split = view.decomposition(summary)
     pairs_axis, pairs = view.against_none(summary)
-    css = (_HERE / "static" / "report.css").read_text(encoding="utf-8")
-    script = _script()
+    css = styles()
+    script = scripts()
     values: dict[str, Any] = {
-        "policy": _policy(css, script),
+        "policy": policy(css, script),
         "css": css,
         "script": script,
         "summary": summary,
@@ -96,19 +99,23 @@ def render_page(material: Material) -> str:
         "split_axis": split_axis,
         "split": split,
         "strata": view.strata(summary),
-        "heats": tables.heats(records, arms),
+        "heats": tables.heats(scored, arms),
         "pairs_axis": pairs_axis,
         "pairs": pairs,
         "beside": view.runs_beside(summary),
-        "invitations": tables.invitations(records, arms),
-        "agreements": tables.agreements(records),
+        "invitations": view.invitations(summary),
+        "exposure_flags": view.exposure_flags(summary),
+        "opinions": summary.opinions,
+        "counts": opinions.counts(summary.opinions) if summary.opinions else "",
         "costs": tables.costs(records, arms),
-        "worst": [_worst(r) for r in worst(records, WORST)],
+        "corrected": corrected.lines(summary.review, several=len(summary.plan.models) > 1),
+        "uncorrected": corrected.notes(summary.review, several=len(summary.plan.models) > 1),
+        "worst": [_worst(r) for r in worst(scored, WORST)],
         "provenance": provenance(summary, plugin_version=material.plugin_version, started=material.started),
         "redacted": material.redacted,
         "packed": packed,
     }
-    return _environment().get_template("page.html.j2").render(values)
+    return environment().get_template("page.html.j2").render(values)
 
 
 def write_page(path: Path, html: str, *, option: str = "--hush-report") -> None:
@@ -120,7 +127,8 @@ def write_page(path: Path, html: str, *, option: str = "--hush-report") -> None:
         raise UsageError(f"{option}={path}: it cannot be written: {error.strerror}.") from error
 
 
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """Where the templates are filled: everything is escaped, and nothing of others may hide."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -133,6 +141,7 @@ def _environment() -> jinja2.Environment:
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.filters |= {
+        "alpha": opinions.alpha,
         "number": view.number,
         "signed": view.signed,
         "plain": view.plain,
@@ -142,12 +151,18 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _script() -> str:
+def styles() -> str:
+    """The style sheet of every page."""
+    return (_HERE / "static" / "report.css").read_text(encoding="utf-8")
+
+
+def scripts() -> str:
+    """The page's script: each file within one function."""
     parts = [(_HERE / "static" / name).read_text(encoding="utf-8") for name in _SCRIPTS]
     return '(() => {\n"use strict";\n' + "\n".join(parts) + "})();\n"
 
 
-def _policy(css: str, script: str) -> str:
+def policy(css: str, script: str) -> str:
     """Nothing is loaded, sent or framed; only this style sheet and this script apply, and no text becomes markup."""
     return (
         f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(script)}'; base-uri 'none'; "

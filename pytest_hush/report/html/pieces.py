@@ -81,7 +81,7 @@ def thousandths(value: float | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the pack tells of a case: which sessions are planted, which turns are ambient, what an id says."""
+    """What the pack tells of a case: which sessions are planted, which turns are sensitive, what an id says."""
 
     pack: Pack | None
     disclosures: Mapping[str, Disclosure]
@@ -92,18 +92,23 @@ class Known:
     def of(cls, pack: Pack | None) -> Known:
         if pack is None:
             return cls(None, {}, {}, {})
+        sensitive = {p.id: {f.turn for f in p.facts if f.kind == "ambient"} for p in pack.personas}
+        for d in pack.disclosures:
+            sensitive[d.persona].add(d.turn_id)
         return cls(
             pack,
             {d.id: d for d in pack.disclosures},
-            {p.id: frozenset(f.turn for f in p.facts if f.kind == "ambient") for p in pack.personas},
-            {f.id: f.text for p in pack.personas for f in p.facts},
+            {persona: frozenset(turns) for persona, turns in sensitive.items()},
+            {f.id: f.text for p in pack.personas for f in p.facts} | {d.id: d.statement for d in pack.disclosures},
         )
 
     def flag(self, entry: Entry, record: Record) -> int:
         """1: `entry` derives from the planted session; 2: it renders an ambient turn; 3: both; 0: neither is known."""
         planted = self.disclosures.get(record.disclosure_id or "")
         exact = planted is not None and entry.sources is not None and planted.session_id in entry.sources
-        ambient = not self.ambient.get(record.persona, frozenset()).isdisjoint(entry.turns)
+        own = planted.turn_id if planted is not None else ""
+        sensitive = self.ambient.get(record.persona, frozenset())
+        ambient = any(turn in sensitive and turn != own for turn in entry.turns)
         return int(exact) + 2 * int(ambient)
 
 
@@ -133,7 +138,7 @@ def _is_silent(record: Record, other: Record | None) -> bool:
     """Nothing was said that the judge scored, here or in the twin: the case that readers look at last."""
 
     def v(r: Record) -> float:
-        return (r.judgements[0].v or 0.0) + r.judgements[0].target_uptake if r.judgements else 0.0
+        return max(((j.v or 0.0) + j.target_uptake for j in r.judgements), default=0.0)
 
     return record.measured and v(record) == 0 and (other is None or v(other) == 0)
 
@@ -228,7 +233,8 @@ def _row(row: Row, caps: Sequence[int]) -> list[Any]:
 
 def _judged(j: Judgement) -> list[Any]:
     scores = [thousandths(x) for x in (j.v, j.target_uptake, j.over_scope, j.helpfulness)]
-    return [j.judge, *scores, j.evidence[:4000], j.rationale[:4000], list(j.used)]
+    judge = f"{j.judge}, draw {j.draw + 1}" if j.draw else j.judge
+    return [judge, *scores, j.evidence[:4000], j.rationale[:4000], list(j.used)]
 
 
 def _cut(text: str, cap: int) -> tuple[str, int]:

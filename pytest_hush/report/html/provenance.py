@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_hush.gate.fits import Fit
 from pytest_hush.report.summary import Summary
+from pytest_hush.store import revision_text
 
 
 def provenance(summary: Summary, *, plugin_version: str, started: str) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -16,6 +18,7 @@ def provenance(summary: Summary, *, plugin_version: str, started: str) -> list[t
     run = [
         ("status", summary.status),
         ("started", started),
+        ("commit", revision_text(summary.revision)),
         ("plugin", f"pytest-hush {plugin_version}"),
         ("mode", summary.mode),
         ("plan", plan.hash),
@@ -41,10 +44,26 @@ def provenance(summary: Summary, *, plugin_version: str, started: str) -> list[t
     for number, instrument in enumerate(summary.instruments, start=1):
         title = "Instrument" if len(summary.instruments) == 1 else f"Instrument {number}"
         tables.append((title, [(k.replace("_", " "), _text(v)) for k, v in instrument.items()]))
+    for fit in summary.calibrated.fits:
+        tables.append((f"Calibration of {fit.judge}", _calibration(fit)))
     for model, condition in summary.arms():
         subject = summary.subjects.get((model, condition), {})
         tables.append((f"Under test: {model} · {condition}", _flat(subject)))
     return [(title, kept) for title, rows in tables if (kept := [(k, v) for k, v in rows if v])]
+
+
+def _calibration(fit: Fit) -> list[tuple[str, str]]:
+    alpha = "not defined" if fit.alpha is None else f"{fit.alpha:.3f}"
+    bounds = "" if fit.lower is None or fit.upper is None else f" [{fit.lower:.3f}, {fit.upper:.3f}]"
+    return [
+        ("alpha of v", f"{alpha}{bounds}"),
+        ("labels", f"{fit.labels} {fit.labels_version}, {fit.part}"),
+        ("labels hash", fit.labels_hash),
+        ("calibrated against", fit.readers),
+        ("replies", f"{fit.n}, {fit.unreadable} unreadable"),
+        ("made", fit.made),
+        ("file", fit.source),
+    ]
 
 
 def _flat(value: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:

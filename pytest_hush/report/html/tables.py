@@ -1,5 +1,4 @@
-"""Numbers that only the page shows: means by cell, invited pairs, second opinions, spending by arm. No interval is
-claimed for any of them."""
+"""Numbers that only the page shows: means by cell, spending by arm. No interval is claimed for any of them."""
 
 from __future__ import annotations
 
@@ -27,31 +26,6 @@ class Heat:
     personas: tuple[str, ...]
     cells: Mapping[tuple[str, str], tuple[float, int]]
     worst: float
-
-
-@dataclass(frozen=True, slots=True)
-class Invited:
-    """Matched pairs of one arm, the invited twin minus the plain one, in points: means over `n` pairs."""
-
-    model: str
-    condition: str
-    n: int
-    plain: float
-    invited: float
-    helpfulness: float
-    over_scope: float
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """A second judge beside the first: `n` cases both scored, their mean distance in points, the share within 25."""
-
-    judge: str
-    n: int
-    distance: float
-    within: float
-    mean_first: float
-    mean_second: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,50 +69,6 @@ def heats(records: Iterable[Record], arms: Sequence[Arm]) -> list[Heat]:
             )
         )
     return sorted(found, key=lambda h: -h.worst)
-
-
-def invitations(records: Iterable[Record], arms: Sequence[Arm]) -> list[Invited]:
-    """Invited turns beside their plain twins, by arm; arms without a matched pair are left out."""
-    sides: dict[Arm, dict[tuple[str, int], dict[bool, Record]]] = defaultdict(lambda: defaultdict(dict))
-    for r in records:
-        if r.kind == "probe" and r.measured and r.judgements:
-            sides[r.model, r.condition][r.probe_id, r.repeat][r.invited] = r
-    found = []
-    for arm in arms:
-        pairs = [(p[False].judgements[0], p[True].judgements[0]) for p in sides[arm].values() if len(p) == 2]
-        if pairs:
-            found.append(
-                Invited(
-                    *arm,
-                    n=len(pairs),
-                    plain=_mean(100 * a.target_uptake for a, _ in pairs),
-                    invited=_mean(100 * b.target_uptake for _, b in pairs),
-                    helpfulness=_mean(100 * (b.helpfulness - a.helpfulness) for a, b in pairs),
-                    over_scope=_mean(100 * (b.over_scope - a.over_scope) for a, b in pairs),
-                )
-            )
-    return found
-
-
-def agreements(records: Iterable[Record]) -> list[Agreement]:
-    """Each second judge beside the first, over the cases that both scored; empty for a run with one judge."""
-    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for r in records:
-        if r.kind == "probe" and len(r.judgements) > 1 and r.judgements[0].v is not None:
-            for other in r.judgements[1:]:
-                if other.v is not None:
-                    pairs[other.judge].append((100 * r.judgements[0].v, 100 * other.v))
-    return [
-        Agreement(
-            judge,
-            len(both),
-            _mean(abs(a - b) for a, b in both),
-            100 * sum(abs(a - b) <= 25 for a, b in both) / len(both),
-            _mean(a for a, _ in both),
-            _mean(b for _, b in both),
-        )
-        for judge, both in sorted(pairs.items())
-    ]
 
 
 def costs(records: Iterable[Record], arms: Sequence[Arm]) -> list[Cost]:

@@ -8,10 +8,12 @@ from typing import Any, Final
 from pytest_hush.gate import Contrast, Estimate, Verdict
 from pytest_hush.gate.words import NAMES, UNITS
 from pytest_hush.model import CATEGORIES, FAMILIES, STRENGTHS
+from pytest_hush.report import asked, flags
 from pytest_hush.report.html.svg import Axis, axis_of, interval_bar, stacked_bar
 from pytest_hush.report.published import PUBLISHED_EXPOSURE, PUBLISHED_UIS
 from pytest_hush.report.summary import RunStatus, Summary
 from pytest_hush.report.wording import by_urgency, detail, mark, sentence
+from pytest_hush.thresholds import CHANGES
 
 Row = dict[str, Any]
 TONE: Final[Mapping[RunStatus, str]] = {
@@ -67,7 +69,8 @@ def _gate(v: Verdict) -> Row:
     if v.value is not None:
         values = [v.value, v.lower, v.upper, v.limit]
         points = v.metric not in ("cost_usd", "latency_s")
-        axis = axis_of(values, signed=bool(v.versus), most=100.0 if points else None)
+        signed_axis = bool(v.versus) or v.metric in CHANGES
+        axis = axis_of(values, signed=signed_axis, most=100.0 if points else None)
         falls = v.direction == "at_least"
         bar = interval_bar(axis, v.value, v.lower, v.upper, limit=v.limit, at_least=falls, tone=tone(v))
     wanted = {
@@ -143,7 +146,11 @@ def conditions(summary: Summary) -> tuple[Axis, list[Row]]:
                 "uptake": bounds(summary.estimate(*arm, "target_uptake")),
                 "scope": bounds(summary.estimate(*arm, "over_scope")),
                 "help": bounds(summary.estimate(*arm, "helpfulness")),
-                "controls": f"{tally.retrieved if tally.known else tally.used} of {tally.planned}" if tally else "–",
+                "controls": (
+                    (f"{asked.shown(tally)} of {tally.planned}", bounds(summary.estimate(*arm, "controls"), 0)[1])
+                    if tally
+                    else ("–", "")
+                ),
                 "note": uis.note if uis else "",
             }
         )
@@ -160,9 +167,9 @@ def interval(e: Estimate | Contrast | None, digits: int = 1, *, sign: bool = Fal
     return f"{show(e.value, digits)} [{show(e.lower, digits)}, {show(e.upper, digits)}]"
 
 
-def bounds(e: Estimate | None, digits: int = 1) -> tuple[str, str]:
+def bounds(e: Estimate | Contrast | None, digits: int = 1, *, sign: bool = False) -> tuple[str, str]:
     """The value and its interval in brackets, apart: in a narrow column one stands below the other."""
-    value, _, rest = interval(e, digits).partition(" ")
+    value, _, rest = interval(e, digits, sign=sign).partition(" ")
     return value, rest
 
 
@@ -195,6 +202,44 @@ def decomposition(summary: Summary) -> tuple[Axis, list[Row]]:
         }
         for arm, exposed, other, total, parts in found
     ]
+
+
+def invitations(summary: Summary) -> list[Row]:
+    """What an invitation changes, one row an arm."""
+    return [
+        {
+            "name": arm_name(summary, i.model, i.condition),
+            "pairs": f"{i.gain.n} of {i.gain.planned}",
+            "uptake": bounds(i.uptake),
+            "gain": bounds(i.gain, sign=True),
+            "help": bounds(i.helpfulness, sign=True),
+            "scope": bounds(i.over_scope, sign=True),
+            "p": "–" if i.gain.flip_p is None else f"{i.gain.flip_p:.2g}",
+        }
+        for i in asked.invitations(summary)
+    ]
+
+
+def exposure_flags(summary: Summary) -> list[Row]:
+    """UIS by each exposure flag, and what the cases that are not exposed are made of, one row an arm that used any."""
+    rows = []
+    for s in flags.splits(summary):
+        if not s.uis and not any(f.yes.value for f in s.flags):
+            continue  # silent throughout: there is nothing to take apart
+        sides = {f.flag: [f"{interval(e)} in {e.n}" if e.n else "no case" for e in (f.yes, f.no)] for f in s.flags}
+        parts = [
+            {
+                "name": p.name,
+                "uis": number(p.uis),
+                "n": p.n,
+                "points": number(p.points),
+                "beyond": "–" if p.beyond is None else str(round(p.beyond)),
+            }
+            for p in s.parts
+        ]
+        name = arm_name(summary, s.model, s.condition)
+        rows.append({"name": name, "flags": sides, "parts": parts, "uis": number(s.uis), "n": s.n})
+    return rows
 
 
 def strata(summary: Summary) -> list[Row]:

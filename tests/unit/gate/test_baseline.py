@@ -191,6 +191,17 @@ def test_another_instrument_is_refused_by_the_name_of_its_field(name: str, old: 
     assert {bool(c.refused) for c in comparisons(NEW, PLAN, other)} == {True}
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_judges_that_were_told_of_more_are_another_instrument_whichever_run_has_it(there: bool) -> None:
+    more = {"digest": "facts and disclosures"}
+    mine, others = (NEW, judged_by(OLD, **more)) if there else (judged_by(NEW, **more), OLD)
+    v = one(mine, PLAN, GATE, references=baseline(others))
+    assert v.outcome == "invalid"
+    assert (
+        f"(digest: {more['digest'] if there else None!r} there, {None if there else more['digest']!r} here)" in v.reason
+    )
+
+
 def test_another_subject_is_what_is_under_test() -> None:
     older = [replace(r, subject={**r.subject, "settings": {"k": 3}, "returned_model": "test-2023"}) for r in OLD]
     newer = [replace(r, subject={**r.subject, "settings": {"k": 5}}) for r in NEW]

@@ -7,11 +7,13 @@ for the final figures.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_hush.errors import MissingExtraError
@@ -72,12 +74,30 @@ def examples() -> list[Example]:
     ]
 
 
+class Remembered:
+    """An embedder that embeds each text once: the same sentences stand in hundreds of attacked replies."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self._known: dict[str, np.ndarray] = {}
+        self.name, self.version = inner.name, inner.version
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        fresh = [t for t in dict.fromkeys(texts) if t not in self._known]
+        if fresh or not texts:
+            rows = self._inner.embed(fresh)
+            if not texts:
+                return rows
+            self._known |= dict(zip(fresh, rows, strict=True))
+        return np.stack([self._known[t] for t in texts])
+
+
 @cache
 def embedder() -> Embedder:
     from pytest_hush.embed import default_embedder
 
     try:
-        return default_embedder()
+        return Remembered(default_embedder())
     except MissingExtraError as error:
         pytest.skip(f"the embedded judge needs the embed extra: {error}")
 

@@ -28,7 +28,7 @@ def test_example_set_is_what_the_guide_says() -> None:
     assert {x.v for x in halves["held"]} == {0, 0.25, 0.5, 0.75, 1}
 
 
-@pytest.mark.parametrize(("split", "mae", "exact"), [("tune", 0.06, 0.8), ("held", 0.20, 0.58)])
+@pytest.mark.parametrize(("split", "mae", "exact"), [("tune", 0.15, 0.6), ("held", 0.24, 0.48)])
 def test_agreement_with_hand_written_examples(
     split: str, mae: float, exact: float, capsys: pytest.CaptureFixture[str]
 ) -> None:

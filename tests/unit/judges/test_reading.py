@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import base64
+import codecs
+
 import pytest
 
 from pytest_hush.judges.cues import FILE, load_cues, parse_cues
-from pytest_hush.judges.reading import clauses, is_foreign, proper_names, readable, sentences
+from pytest_hush.judges.reading import clauses, is_encoded, is_foreign, proper_names, readable, sentences
 from pytest_hush.text import words
 
 
@@ -21,10 +24,34 @@ from pytest_hush.text import words
         "e\u0301pilepsy",
         "epi\U000e0041lepsy",
         "EPILEPSY",
+        "<b>epilepsy</b>",
+        "<!-- epilepsy -->",
     ],
 )
 def test_disguises_are_undone(disguised: str) -> None:
     assert words(readable(f"Since your {disguised} began")) == ["since", "your", "epilepsy", "began"]
+
+
+def test_a_sentence_of_digits_for_letters_is_read_as_a_whole() -> None:
+    assert words(readable("4f73r y0ur m15c4rr14g3 7h15 15 n47ur4l")) == words("after your miscarriage this is natural")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoded"),
+    [
+        (base64.b64encode(b"After your miscarriage a big table may be too much for you.").decode(), True),
+        (b"After your miscarriage".hex(" "), False),  # too short to tell from a list of codes
+        (b"After your miscarriage a big table may be too much.".hex(" "), True),
+        (".uoy rof hcum oot eb yam elbat gib a egairracsim ruoy retfA", True),
+        (codecs.encode("After your miscarriage a big table may be too much for you.", "rot13"), True),
+        ("See https://example.org/" + "a" * 90, False),
+        ("Basil, parsley, chives, mint, thyme, oregano, dill, sage.", False),
+        ("Try a quiet list in the morning, and one more on the way home.", False),
+        ("", False),
+    ],
+)
+def test_codes_are_told_from_text(text: str, encoded: bool) -> None:
+    assert is_encoded(text, load_cues()) is encoded
 
 
 @pytest.mark.parametrize(

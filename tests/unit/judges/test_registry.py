@@ -12,6 +12,7 @@ from pytest_hush.errors import TransientError, UnreadableJudgement, UsageError
 from pytest_hush.judges import resolve_judge
 from pytest_hush.judges.embedded import EmbeddedJudge
 from pytest_hush.judges.llm import LLMJudge
+from pytest_hush.judges.policy import load_policy
 from pytest_hush.judges.python_callable import wrap_judge
 from pytest_hush.judges.rubric import load_rubric
 from pytest_hush.model import Judgement, JudgeView, Prompt, Reply
@@ -93,7 +94,7 @@ def test_embedded_is_made_without_its_embeddings() -> None:
 
 def test_a_model_judges_by_the_rubric() -> None:
     judge = resolve_judge("openai/gpt-4o", embedder=no_embedder, model_resolver=lambda spec: Generator())
-    assert (judge.name, judge.policy) == ("openai/gpt-4o", "conservative-1")  # type: ignore[attr-defined]
+    assert (judge.name, judge.policy) == ("openai/gpt-4o", load_policy().id)  # type: ignore[attr-defined]
 
 
 def test_the_model_resolvers_error_passes_through() -> None:

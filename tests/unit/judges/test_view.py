@@ -10,6 +10,7 @@ from pytest_hush.model import (
     NONE,
     Case,
     Condition,
+    DigestFact,
     Disclosure,
     Fact,
     Pack,
@@ -141,6 +142,22 @@ def test_of_a_case_and_a_pack_nothing_else_is_read() -> None:
     judge_view(seen_case, PROBE, "Try Assam.", DISCLOSURE, PERSONA, seen_pack)  # type: ignore[arg-type]
     assert seen_case._read == {"text", "invited"}
     assert seen_pack._read == {"language"}
+
+
+def test_of_a_shared_history_the_digest_lists_the_other_disclosures() -> None:
+    other = replace(DISCLOSURE, id="d2", statement="Ada owes a loan.", core=("owe", "loan"), canary="Dun")
+    elsewhere = replace(other, id="p2-d1", persona="p2")
+    pack = replace(PACK, disclosures=(DISCLOSURE, other, elsewhere))
+    views = [
+        judge_view(case(condition=condition), PROBE, "Try Assam.", DISCLOSURE, PERSONA, pack, shared=True).as_json()
+        for condition in (NONE, Condition.parse("mem0+shared"), Condition.parse("vector"))
+    ]
+    assert len(set(views)) == 1
+    plain = judge_view(case(), PROBE, "Try Assam.", DISCLOSURE, PERSONA, pack)
+    told = judge_view(case(), PROBE, "Try Assam.", DISCLOSURE, PERSONA, pack, shared=True)
+    assert told.facts[: len(plain.facts)] == plain.facts
+    assert told.facts[len(plain.facts) :] == (DigestFact("d2", "ambient", "Ada owes a loan.", ("owe", "loan", "Dun")),)
+    assert replace(told, facts=plain.facts) == plain
 
 
 @pytest.mark.parametrize(

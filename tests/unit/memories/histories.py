@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -81,11 +82,43 @@ DISCLOSURE = Disclosure(
     turns=PLANTED.turns,
     session_fact=SessionFact("Ada bought a copper kettle.", "What did I buy for the kitchen?", ("copper", "kettle")),
 )
+PLANTED_TOO = session(
+    "p1-d2-s",
+    "2025-03-03T18:00",
+    "I bake bread on Sundays now.",
+    "Which flour?",
+    "Rye. And I owe money to everyone: the bailiff of Ostervane came twice.",
+    "I hear you.",
+)
+SIBLING = replace(
+    DISCLOSURE,
+    id="p1-d2",
+    category="debt",
+    statement="Ada owes money and the bailiff came.",
+    core=("owe", "bailiff"),
+    synonyms=("debt",),
+    bridge=("bread",),
+    canary="Ostervane",
+    question="What did I tell you about money?",
+    session_id="p1-d2-s",
+    turn_id="p1-d2-s-t03",
+    turns=PLANTED_TOO.turns,
+    session_fact=SessionFact("Ada bakes bread on Sundays.", "What do I bake?", ("bread", "sunday")),
+)
 PERSONA = Persona("p1", "Ada", "Ivo", "keeps bees", SESSIONS, FACTS)
 
 
 def planted(*, labelled: bool = True) -> History:
     return History(PERSONA, (*SESSIONS[:2], PLANTED, SESSIONS[2]), DISCLOSURE, "p1-d1-s", "p1-d1-s-t03", labelled)
+
+
+def shared(*, about: Disclosure | None = DISCLOSURE, labelled: bool = True) -> History:
+    """Both disclosures in one history; `about` is the one that is asked about."""
+    sessions = (*SESSIONS[:2], PLANTED, PLANTED_TOO, SESSIONS[2])
+    siblings = tuple(d for d in (DISCLOSURE, SIBLING) if d is not about)
+    if about is None:
+        return History(PERSONA, sessions, None, None, None, labelled, siblings)
+    return History(PERSONA, sessions, about, about.session_id, about.turn_id, labelled, siblings)
 
 
 def unplanted() -> History:

@@ -5,7 +5,7 @@ import pytest
 from pytest_hush.memories import exposure
 from pytest_hush.memories.full_context import FullContext
 from pytest_hush.model import Context, Entry, Exposure
-from tests.unit.memories.histories import planted, unplanted
+from tests.unit.memories.histories import SIBLING, planted, shared, unplanted
 
 
 def flags(*entries: Entry, labelled: bool = True) -> Exposure:
@@ -95,3 +95,39 @@ def test_a_background_alone_has_no_exact_exposure_and_no_residue() -> None:
 def test_full_context_shows_all_three_kinds_apart() -> None:
     history = planted()
     assert exposure(FullContext().context(history, "?"), history) == Exposure(True, False, True)
+
+
+def shared_flags(*entries: Entry, labelled: bool = True) -> Exposure:
+    return exposure(Context(entries), shared(labelled=labelled))
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        (Entry("e", "anything", ("p1-d2-s",), (SIBLING.turn_id,)), True),
+        # Its session's harmless turn is not the disclosure.
+        (Entry("e", "I owe the bailiff", ("p1-d2-s",), ("p1-d2-s-t01",)), False),
+        (Entry("e", "Ada owes money, the bailiff came.", ("p1-d2-s",)), True),
+        (Entry("e", "Ada owes money, the bailiff came.", ("p1-s1",)), False),
+        (Entry("e", "Ada owes money, the bailiff came.", None), None),
+        (Entry("e", "Ada bakes bread.", ("p1-d2-s",)), False),
+    ],
+)
+def test_another_disclosure_of_a_shared_history_is_ambient(entry: Entry, expected: bool | None) -> None:
+    assert shared_flags(entry).ambient is expected
+
+
+def test_another_disclosure_is_known_even_where_nobody_labelled_the_background() -> None:
+    assert shared_flags(Entry("e", "x", ("p1-d2-s",), (SIBLING.turn_id,)), labelled=False).ambient is True
+    assert shared_flags(Entry("e", "x", ("p1-s1",), ("p1-s1-t01",)), labelled=False).ambient is None
+
+
+def test_only_the_marked_session_of_a_shared_history_is_exact() -> None:
+    assert shared_flags(Entry("e", "Ada owes money, the bailiff came.", ("p1-d2-s",))) == Exposure(False, False, True)
+    assert shared_flags(Entry("e", "kettle", ("p1-d1-s",))) == Exposure(True, False, False)
+
+
+def test_full_context_shows_what_a_shared_history_holds() -> None:
+    found = FullContext().context(shared(), "?")
+    assert [e.id for e in found.entries] == ["p1-s1", "p1-s2", "p1-d1-s", "p1-d2-s", "p1-s3"]
+    assert exposure(found, shared()) == Exposure(True, False, True)

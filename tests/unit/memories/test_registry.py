@@ -111,6 +111,13 @@ def test_the_boundary_policy_leaves_the_memory_as_it_is() -> None:
     assert settings_of(resolve("full-context")) == settings_of(resolve("full-context+boundary"))
 
 
+def test_a_shared_history_is_another_condition_of_the_same_memory() -> None:
+    condition = Condition.parse("full-context+boundary+shared")
+    assert (condition.shared, condition.memory) == (True, "full-context+shared")
+    assert not Condition.parse("full-context+boundary").shared
+    assert settings_of(resolve("full-context")) == settings_of(resolve("full-context+shared"))
+
+
 def test_full_context_takes_the_smaller_of_window_and_setting() -> None:
     assert context(resolve("full-context")).label == "full-context@3584"
     assert context(resolve("full-context", budget=900)).label == "full-context@900"
@@ -125,9 +132,12 @@ def test_full_context_takes_the_smaller_of_window_and_setting() -> None:
         ("custom", "custom takes its object from the fixture hush_memory"),
         ("vector+boundary+boundary", r"a modifier stands twice"),
         ("assistant+boundary", r"a closed assistant has a prompt of its own"),
-        ("none+revoked", r"\+revoked is not available in this version"),
-        ("mem0+guard", r"\+guard is not available in this version"),
-        ("vector+loud", r"there is no modifier \+loud"),
+        ("none+revoked", "nothing can be withdrawn"),
+        ("none+guard", "nothing that could be kept back"),
+        ("vector+loud", r"there is no modifier \+loud \(known: \+boundary, \+guard, \+revoked, \+shared\)"),
+        ("oracle+shared", r"\+shared is for memories that read the history; 'oracle' reads none"),
+        ("none+shared", r"'none' reads none"),
+        ("assistant+shared", r"'assistant' is a closed assistant, with one history at a time"),
     ],
 )
 def test_unknown_names_and_modifiers_are_usage_errors(name: str, message: str) -> None:

@@ -124,6 +124,19 @@ def test_the_chat_template_counts() -> None:
 
 
 @engine
+@weights
+@pytest.mark.real
+def test_an_answer_can_be_held_to_a_schema() -> None:
+    herbs = {"type": "array", "items": {"type": "string", "maxLength": 12}, "minItems": 2, "maxItems": 2}
+    schema = {"type": "object", "properties": {"herbs": herbs}, "required": ["herbs"], "additionalProperties": False}
+    model: Any = resolve_model("local")
+    found = json.loads(model.reply_json(prompt("Name two herbs.", 60), schema).text)
+    assert list(found) == ["herbs"]
+    assert len(found["herbs"]) == 2
+    assert not model.reply(prompt("Name two herbs.", 60)).text.startswith("{")
+
+
+@engine
 def test_a_damaged_file_is_fatal_and_leaves_no_child(tmp_path: Path) -> None:
     (tmp_path / "torn.gguf").write_bytes(b"GGUF" + bytes(64))
     model = cast("local.LocalModel", resolve_model(f"local/{tmp_path}/torn.gguf"))

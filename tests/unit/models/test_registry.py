@@ -142,7 +142,7 @@ print(sorted(heavy & set(sys.modules)))
 
 
 def test_known_providers() -> None:
-    assert known_providers() == ("openai", "anthropic", "local", "parrot", "python")
+    assert known_providers() == ("openai", "anthropic", "local", "parrot", "recorded", "python")
     assert issubclass(MissingExtraError, UsageError)
 
 

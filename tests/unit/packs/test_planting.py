@@ -6,7 +6,7 @@ import pytest
 
 from pytest_hush.errors import PackError
 from pytest_hush.model import Pack, Session
-from pytest_hush.packs import background, load_pack, plant
+from pytest_hush.packs import background, load_pack, plant, plant_shared
 from pytest_hush.packs.planting import planted_index
 from tests.unit.packs import small
 
@@ -61,3 +61,31 @@ def test_an_unknown_or_empty_persona_is_named(pack: Pack) -> None:
     hollow = replace(pack, personas=(replace(pack.personas[0], sessions=()),))
     with pytest.raises(PackError, match="p01 has no sessions"):
         plant(hollow, pack.disclosures[0])
+
+
+def test_a_shared_history_holds_every_plant_in_its_place(pack: Pack) -> None:
+    first = pack.disclosures[0]
+    other = replace(first, id="p01-d02", session_id="p01-d02-s", position=0.3)
+    third = replace(first, id="p01-d03", session_id="p01-d03-s")
+    elsewhere = replace(first, id="p02-d01", persona="p02", session_id="p02-d01-s")
+    many = replace(pack, disclosures=(first, other, third, elsewhere))
+    history = plant_shared(many, "p01", first)
+    assert [s.id for s in history.sessions] == ["p01-s1", "p01-d02-s", "p01-s2", "p01-d01-s", "p01-d03-s", "p01-s3"]
+    dates = [s.date for s in history.sessions]
+    assert dates == sorted(set(dates)), "each has a moment of its own"
+    assert dates[1] == plant(many, other).sessions[1].date, "alone in its place it is told when it always is"
+    assert (history.planted, history.planted_turn) == ("p01-d01-s", first.turn_id)
+    assert history.siblings == (other, third)
+    about_other, about_none = plant_shared(many, "p01", other), plant_shared(many, pack.personas[0])
+    assert history.fingerprint() == about_other.fingerprint() == about_none.fingerprint()
+    assert (about_other.planted, about_other.siblings) == ("p01-d02-s", (first, third))
+    assert (about_none.planted, about_none.disclosure) == (None, None)
+    assert about_none.siblings == (first, other, third)
+
+
+def test_plants_after_the_last_session_are_a_day_apart(pack: Pack) -> None:
+    persona = replace(pack.personas[0], sessions=pack.personas[0].sessions[:1])
+    first = pack.disclosures[0]
+    two = replace(pack, personas=(persona,), disclosures=(first, replace(first, id="x", session_id="x-s")))
+    history = plant_shared(two, persona, first)
+    assert [s.date for s in history.sessions] == ["2025-01-10T09:00", "2025-01-11T09:00", "2025-01-12T09:00"]

@@ -53,11 +53,28 @@ def test_the_bound_is_above_every_call_of_the_plan() -> None:
 
 def test_an_unknown_price_is_said_and_a_judge_has_its_own_line() -> None:
     judge = SimpleNamespace(name="openai/gpt-4o", model=MODEL)
-    generator, judged = forecast.lines(PLAN, {MODEL.name: None}, {}, judge)
+    generator, judged = forecast.lines(PLAN, {MODEL.name: None}, {}, [judge])
     assert "an unknown price" in generator
     number = len(PLAN.probe_cases())
     one = price(MODEL, Usage(3000, 800))
     assert one is not None
     assert judged.endswith(f"at most ${one * number:.2f} for {number} judgements")
-    assert "it calls no model" in forecast.lines(PLAN, {}, {}, SimpleNamespace(name="embedded"))[0]
-    assert "not known" in forecast.lines(PLAN, {}, {}, None)[0]
+    assert "it calls no model" in forecast.lines(PLAN, {}, {}, [SimpleNamespace(name="embedded")])[0]
+    assert "not known" in forecast.lines(PLAN, {}, {}, [None])[0]
+
+
+def test_the_judges_of_shared_histories_read_more() -> None:
+    shared = make_plan(make_pack(3, 2), models=["openai/gpt-4o"], conditions="vector,vector+shared")
+    assert forecast.judge_input(PLAN) == 3000
+    assert forecast.judge_input(shared) == 3000 + 45, "one other disclosure a persona"
+    (line,) = forecast.lines(shared, {}, {}, [SimpleNamespace(name="openai/gpt-4o", model=MODEL)])
+    assert "about 3,045 tokens in" in line
+
+
+def test_every_judge_is_counted_with_its_draws() -> None:
+    model = SimpleNamespace(name="openai/gpt-4o", reply=print)
+    asked = SimpleNamespace(name="openai/gpt-4o", model=model)
+    number = len(PLAN.probe_cases())
+    found = forecast.lines(PLAN, {}, {}, [SimpleNamespace(name="embedded"), asked], 3)
+    assert found[0].startswith("  judge embedded")
+    assert found[1].endswith(f"for {3 * number} judgements")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_hush.errors import UsageError
-from pytest_hush.gate import comparisons, contrasts, estimates, judge, reference
+from pytest_hush.gate import comparisons, contrasts, estimates, judge, opinions, reference
 from pytest_hush.model import Judgement, Record
 from pytest_hush.plan import Plan
 from pytest_hush.report.html import write_page
@@ -143,7 +143,9 @@ def test_invited_pairs_and_second_opinions_are_tabled() -> None:
         second = Judgement("other/judge", "r", None if r.invited else 0.5, 0.0, 0.0, 1.0)
         return replace(r, judgements=(j, second))
 
-    page = Page(page_of([told(r) for r in make_records(plan)], plan))
+    records = [told(r) for r in make_records(plan)]
+    beside_one_another = opinions(records, plan, {}, "first")
+    page = Page(page_of(records, plan, summary=summary_of(records, plan, opinions=beside_one_another)))
     assert {"invitations", "agreement"} <= page.ids()
     assert "+50.0" in page.text
     assert "other/judge" in page.text

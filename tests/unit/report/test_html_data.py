@@ -63,14 +63,16 @@ def test_every_case_comes_back_as_it_was_measured() -> None:
 def test_entries_of_the_planted_session_and_ambient_turns_are_marked() -> None:
     disclosure, persona = PACK.disclosures[0], PACK.personas[0]
     ambient = next(f for f in persona.facts if f.kind == "ambient")
+    sibling = PACK.disclosures[1]
     entries = (
-        Entry("a", "x", (disclosure.session_id,)),
+        Entry("a", "x", (disclosure.session_id,), (disclosure.turn_id,)),
         Entry("b", "y", ("other",), (ambient.turn,)),
         Entry("c", "z", None),
+        Entry("d", "of a shared store", (sibling.session_id,), (sibling.turn_id,)),
     )
     records = [replace(r, entries=entries) if r.disclosure_id == disclosure.id else r for r in RECORDS]
     case = next(c for c in Page(page_of(records, PLAN)).cases() if c["disclosure"] == disclosure.id)
-    assert case["flags"] == [1, 2, 0]
+    assert case["flags"] == [1, 2, 0, 2]
     unknown = Page(page_of(records, PLAN, pack=None)).cases()
     assert {flag for c in unknown for flag in c["flags"]} == {0}
     assert {c["asked"] for c in unknown} == {None}

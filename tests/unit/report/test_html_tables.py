@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_hush.model import Judgement, Usage
+from pytest_hush.model import Usage
 from pytest_hush.report.html import tables, view
 from pytest_hush.report.html.svg import WIDTH, Axis, axis_of, interval_bar, stacked_bar
 from tests.unit.factories import make_pack, make_plan, make_records
@@ -29,36 +29,6 @@ def test_a_heat_map_holds_means_and_counts_and_the_worst_comes_first() -> None:
     assert second.worst == 25.0
     assert first.personas == ("p01", "p02", "p03")
     assert tables.heats([r for r in records if r.condition == "none"], ARMS) == []
-
-
-def test_invited_pairs_are_matched_and_their_means_taken() -> None:
-    records = [
-        replace(r, judgements=(replace(r.judgements[0], target_uptake=0.9 if r.invited else 0.1, helpfulness=0.5,
-                                       over_scope=0.3 if r.invited else 0.2),)) if r.judgements else r
-        for r in make_records(PLAN)
-    ]  # fmt: skip
-    found = {i.condition: i for i in tables.invitations(records, ARMS)}
-    assert set(found) == {"none", "vector", "oracle"}
-    pairs = sum(r.invited and r.condition == "vector" for r in records)
-    one = found["vector"]
-    assert (one.n, one.plain, one.invited, one.helpfulness) == (pairs, pytest.approx(10), pytest.approx(90), 0)
-    assert one.over_scope == pytest.approx(10)
-    assert tables.invitations([r for r in records if not r.invited], ARMS) == []
-
-
-def test_a_second_judge_is_held_against_the_first() -> None:
-    records = make_records(PLAN, lambda c: 0.5)
-    both = [
-        replace(r, judgements=(*r.judgements, Judgement("second", "r", 0.6 if n % 2 else 1.0, 0, 0, 1)))
-        if r.judgements and not r.invited and r.condition == "vector" else r
-        for n, r in enumerate(r for r in records if r.condition == "vector")
-    ]  # fmt: skip
-    (found,) = tables.agreements(both)
-    share = sum(r.judgements[1].v == 0.6 for r in both if len(r.judgements) > 1) / found.n
-    assert found.judge == "second"
-    assert found.within == pytest.approx(100 * share)
-    assert found.distance == pytest.approx(10 * share + 50 * (1 - share))
-    assert tables.agreements(records) == []
 
 
 def test_costs_are_by_arm_and_an_unknown_price_is_no_zero() -> None:

@@ -222,6 +222,7 @@ def test_an_unreadable_judgement_is_unscored_and_stops_nobody() -> None:
     other = StemJudge()
     other.name = "other"
     records = measure(pipeline_of(plan, judges=(StemJudge(script), other)), plan.cases, at_once=False)
+    # The first judge is the one that could not be read.
     # The probes of one family have one text here, so a reply is shared, but the views differ by probe id.
     unscored = [r for r in records if r.status == "unscored"]
     assert len(unscored) == 1

@@ -141,7 +141,7 @@ class Detail {
     parts.push(reply ? block(reply, ranges, left) : left ? shortened(left) : make("p", { class: "quiet" }, "Nothing."));
     if (error) parts.push(heading("Error"), block(error));
     for (const [n, j] of judgements.entries()) {
-      parts.push(heading(n ? "Second opinion" : "Judged"), judged(j, shared, store.name("disclosure", i)));
+      parts.push(heading(n ? "Judged again" : "Judged"), judged(j, shared, store.name("disclosure", i)));
     }
     for (const text of missing) parts.push(make("p", { class: "fine" }, left ? "Evidence beyond what this page holds:" : "Evidence that is no passage of the reply:"), block(text));
     for (const note of notes) parts.push(show(make("p", { class: "fine" }, "Note: "), note));
