@@ -27,7 +27,12 @@ RUN, RESULT, PAGE, COMMENT, BASELINE = "run", "result.json", "report.html", "com
 @click.argument("shards", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for all that is written.")
 @click.option("--thresholds", default="demo", show_default=True, envvar="HUSH_GATE_THRESHOLDS", help="Gate file.")
-@click.option("--mode", type=click.Choice(["pr", "release"]), default="pr", show_default=True, envvar="HUSH_GATE_MODE")
+@click.option(
+    "--mode",
+    type=click.Choice(["pr", "release"]),
+    envvar="HUSH_GATE_MODE",
+    help="As --hush-mode. [default: the run's own mode]",
+)
 @click.option("--baseline", type=click.Path(path_type=Path), help="As --hush-baseline; a file that is absent is none.")
 @click.option("--anchor", type=click.Path(path_type=Path), help="As --hush-anchor; a file that is absent is none.")
 @click.option(
@@ -40,12 +45,12 @@ RUN, RESULT, PAGE, COMMENT, BASELINE = "run", "result.json", "report.html", "com
 )
 @click.option("--pack", "pack_source", default="", envvar="HUSH_GATE_PACK", help="The pack, for the probes' texts.")
 @click.option("--redact", is_flag=True, help="Leave out every text of a case.")
-@click.option("--allow-no-verdict", is_flag=True, help="Exit with 0 when every gate was skipped.")
+@click.option("--allow-no-verdict", is_flag=True, help="Exit with 0 when no gate that blocks was judged.")
 def gate(
     shards: tuple[Path, ...],
     out: Path,
     thresholds: str,
-    mode: Mode,
+    mode: Mode | None,
     baseline: Path | None,
     anchor: Path | None,
     calibrations: tuple[Path, ...],
@@ -62,10 +67,10 @@ def gate(
     """
     _clear(out)
     try:
-        folder = _merged(shards, out / RUN)
+        folder = _merged(shards, out / RUN, mode)
         references = {role: path if path and path.is_file() else None for role, path in _named(baseline, anchor)}
-        found = _judged(folder, thresholds, mode, references, calibrations, redact)
-        failed = found.blocked or (found.summary.status == "skipped" and not allow_no_verdict)
+        found = _judged(folder, thresholds, mode, references, calibrations, redact, allow_no_verdict)
+        failed = found.blocked
         _write(folder, found, out, pack_source, int(failed))
     except HushError as error:
         _no_verdict(out, error)
@@ -92,10 +97,10 @@ def _named(baseline: Path | None, anchor: Path | None) -> tuple[tuple[str, Path 
     return (("baseline", baseline), ("anchor", anchor))
 
 
-def _merged(shards: Sequence[Path], target: Path) -> RunFolder:
+def _merged(shards: Sequence[Path], target: Path, mode: Mode | None) -> RunFolder:
     from pytest_hush.store import merge_shards
 
-    folder = merge_shards(run_folders(shards), target.absolute(), warn=_warn)
+    folder = merge_shards(run_folders(shards), target.absolute(), warn=_warn, mode=mode)
     for line in folder.messages:
         print_line(line)
     return folder
@@ -121,10 +126,11 @@ def run_folders(paths: Sequence[Path]) -> list[Path]:
 def _judged(
     folder: RunFolder,
     thresholds: str,
-    mode: Mode,
+    mode: Mode | None,
     references: dict[str, Path | None],
     calibrations: Sequence[Path],
     redact: bool,
+    allow_no_verdict: bool,
 ) -> Rejudged:
     from pytest_hush.report.rejudge import rejudge_run
 
@@ -137,6 +143,7 @@ def _judged(
         warn=_warn,
         redacted=redact,
         calibrations=calibrations,
+        allow_no_verdict=allow_no_verdict,
     )
 
 
@@ -173,9 +180,10 @@ def _tell(found: Rejudged, failed: bool) -> None:
     from pytest_hush.ci.job import add_summary
     from pytest_hush.report.annotations import commands, inert, wanted
     from pytest_hush.report.markdown import step_summary
-    from pytest_hush.report.terminal import render
+    from pytest_hush.report.terminal import render, wrapped
 
-    lines = render(found.summary, width=shutil.get_terminal_size().columns)
+    width = shutil.get_terminal_size().columns
+    lines = [*wrapped(found.mode_from, width), *render(found.summary, width=width)]
     if wanted():
         lines = [*map(inert, lines), *commands(found.summary)]
         if trouble := add_summary(step_summary(found.summary, exit_code=int(failed), records=found.records)):

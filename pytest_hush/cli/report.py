@@ -25,7 +25,7 @@ DEFAULT = Path("hush-report.html")
 @click.command()
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 @click.option("--thresholds", required=True, help="Gate file: a bundled name or a TOML file.")
-@click.option("--mode", type=click.Choice(["pr", "release"]), default="pr", show_default=True)
+@click.option("--mode", type=click.Choice(["pr", "release"]), help="As for --hush-mode. [default: the run's own mode]")
 @click.option("--out", type=click.Path(path_type=Path), help=f"The page. [default: {DEFAULT}, without --markdown]")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Write Markdown for a pull request's comment here.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="The run to compare with, as for --hush-baseline.")
@@ -43,7 +43,7 @@ DEFAULT = Path("hush-report.html")
 def report(
     run: Path | None,
     thresholds: str,
-    mode: Mode,
+    mode: Mode | None,
     out: Path | None,
     markdown: Path | None,
     baseline: Path | None,
@@ -75,7 +75,7 @@ def report(
         calibrations=calibrations,
     )
     # What the process of the run would have exited with, were this file its own.
-    code = int(found.blocked or found.summary.status == "skipped")
+    code = int(found.blocked)
     if out is not None or markdown is None:
         page = render_page(
             Material(

@@ -38,7 +38,7 @@ def _warn(text: str) -> None:
 
 _JUDGING = (
     click.option("--thresholds", required=True, help="Gate file: a bundled name or a TOML file."),
-    click.option("--mode", type=click.Choice(["pr", "release"]), default="pr", show_default=True),
+    click.option("--mode", type=click.Choice(["pr", "release"]), help="As --hush-mode. [default: the run's own mode]"),
     click.option("--baseline", type=click.Path(path_type=Path), help="The run to compare with, as --hush-baseline."),
     click.option("--anchor", type=click.Path(path_type=Path), help="The last release's run, as --hush-anchor."),
     click.option(
@@ -48,7 +48,7 @@ _JUDGING = (
         type=click.Path(path_type=Path),
         help="What `hush judge calibrate` wrote of the run's judge, as --hush-calibration; repeatable.",
     ),
-    click.option("--allow-no-verdict", is_flag=True, help="Exit with 0 when every gate was skipped."),
+    click.option("--allow-no-verdict", is_flag=True, help="Exit with 0 when no gate that blocks was judged."),
     click.option("--json", "result_path", type=click.Path(path_type=Path), help="Write the JSON result to this file."),
 )
 
@@ -67,7 +67,7 @@ def gate(run: Path | None, **options: Any) -> None:
     """Judge the finished RUN (a run folder; by default the last one under ./.hush) by another gate file.
 
     No model, memory or judge is called, and neither the pack nor the probes are needed: the run folder holds its
-    plan. Exit code 1 when a gate blocks, as in the run itself.
+    plan. Exit code 1 when a gate blocks or no gate that blocks was judged, as in the run itself.
     """
     judge_folder(opened(run), **options)
 
@@ -84,7 +84,7 @@ def merge(shards: tuple[Path, ...], out: Path, **options: Any) -> None:
     """
     from pytest_hush.store import merge_shards
 
-    folder = merge_shards(shards, out.absolute(), warn=_warn)
+    folder = merge_shards(shards, out.absolute(), warn=_warn, mode=options["mode"])
     for message in folder.messages:
         click.echo(message)
     judge_folder(folder, **options)
@@ -94,20 +94,20 @@ def judge_folder(
     folder: RunFolder,
     *,
     thresholds: str,
-    mode: Mode,
+    mode: Mode | None,
     baseline: Path | None,
     anchor: Path | None,
     calibrations: Sequence[Path],
     allow_no_verdict: bool,
     result_path: Path | None,
 ) -> None:
-    """Print the verdicts on `folder`, write them where asked, and end with 1 when one blocks."""
-    from pytest_hush.report.rejudge import rejudge
+    """Print the verdicts on `folder`, write them where asked, and end with 1 when one blocks or there is none."""
+    from pytest_hush.report.rejudge import rejudge_run
     from pytest_hush.report.result import result, write_result
-    from pytest_hush.report.terminal import render
+    from pytest_hush.report.terminal import render, wrapped
 
     paths = {role: path.absolute() if path else None for role, path in (("baseline", baseline), ("anchor", anchor))}
-    summary, blocked = rejudge(
+    found = rejudge_run(
         folder,
         thresholds,
         mode=mode,
@@ -115,10 +115,15 @@ def judge_folder(
         today=datetime.datetime.now(tz=datetime.UTC).date(),
         warn=_warn,
         calibrations=calibrations,
+        allow_no_verdict=allow_no_verdict,
     )
-    for line in render(summary, width=shutil.get_terminal_size().columns):
+    summary, failed = found.summary, found.blocked
+    width = shutil.get_terminal_size().columns
+    for text in (found.mode_from, summary.reason):
+        for line in wrapped(text, width) if text else ():
+            print_line(line)
+    for line in render(summary, width=width):
         print_line(line)
-    failed = blocked or (summary.status == "skipped" and not allow_no_verdict)
     if result_path is not None:
         try:
             write_result(result_path, result(summary, exit_code=int(failed), plugin_version=__version__))
@@ -158,6 +163,7 @@ def keep_baseline(folder: RunFolder, out: Path) -> None:
         records,
         plugin_version=__version__,
         today=today,
+        source=str(folder.path),
         measured=str(folder.manifest.get("started") or ""),
         revision=revision_from(folder.manifest.get("revision")),
         estimates=levels(records, plan),

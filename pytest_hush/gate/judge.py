@@ -77,6 +77,21 @@ def all_skipped(verdicts: Iterable[Verdict]) -> bool:
     return all(v.outcome == "skipped" for v in verdicts)
 
 
+def no_verdict(verdicts: Sequence[Verdict], *, lift: str) -> str:
+    """Why the whole run fails for want of a verdict, or '' when a gate that counts was judged.
+
+    Those that block count; in a file that only warns, all do. `lift` is the option that accepts a run without one.
+    """
+    counted = [v for v in verdicts if v.severity == "block"] or verdicts
+    if not all_skipped(counted):
+        return ""
+    why = f": {counted[0].reason or counted[0].sentence}" if counted else "."
+    return (
+        f"No gate that blocks was judged{why} "
+        f"Run the whole plan, with all that its gates compare with, or pass {lift} when no verdict is what you want."
+    )
+
+
 def _p(d: Draft) -> float | None:
     return d.measured.p if d.measured is not None and d.finding is None else None
 

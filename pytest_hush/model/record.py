@@ -54,3 +54,13 @@ class Record:
     def identity(self) -> tuple[str, str, str, bool, int]:
         """(model, condition, probe_id, invited, repeat): one case of the plan."""
         return (self.model, self.condition, self.probe_id, self.invited, self.repeat)
+
+    @property
+    def answer(self) -> tuple[Any, ...]:
+        """What two measured records of one case must share, or they contradict each other: status, reply, scores.
+
+        How long it took, what it cost and a judge's own words are no part of it.
+        """
+        scores = ((j.judge, j.draw, j.v, j.target_uptake, j.over_scope, j.helpfulness, j.used) for j in self.judgements)
+        control = None if self.control is None else tuple(sorted(self.control.items()))
+        return (self.status, self.reply, self.exposure, control, *scores)

@@ -91,6 +91,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     session = config.pluginmanager.get_plugin("hush-session")
     if session is not None:
         session.close()
+        if session.let_go is not None:
+            session.let_go()
 
 
 class Unnamed:

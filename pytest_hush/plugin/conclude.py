@@ -24,7 +24,7 @@ RESULT = "result.json"
 
 def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
     """Judge the run and write ``result.json``. The second value is why a run without any verdict fails, or ''."""
-    from pytest_hush.gate import all_skipped, comparisons, contrasts, estimates, exit_blocked, judge_in_looks, opinions
+    from pytest_hush.gate import comparisons, contrasts, estimates, exit_blocked, judge_in_looks, no_verdict, opinions
     from pytest_hush.gate.corrected import reviewed
     from pytest_hush.gate.fits import withheld
     from pytest_hush.gate.invited import invitation_contrasts
@@ -59,12 +59,8 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
     known = _calibrated(session, records)
     verdicts = withheld(verdicts, known, several=len(setup.plan.models) > 1)
     failed = ""
-    blocking = [v for v in verdicts if v.severity == "block"] or verdicts
-    if blocking and all_skipped(blocking) and not setup.options.allow_no_verdict and setup.plan.shard is None:
-        failed = (
-            f"No gate that blocks was judged: {blocking[0].reason or blocking[0].sentence} "
-            f"Run the whole plan, or pass --hush-allow-no-verdict when no verdict is what you want."
-        )
+    if not stopped and not setup.options.allow_no_verdict and setup.plan.shard is None:
+        failed = no_verdict(verdicts, lift="--hush-allow-no-verdict")
     confidence, aggregate = setup.thresholds.confidence, setup.thresholds.judge.aggregate
     taken: dict[str, Any] = {"aggregate": aggregate, "sensitive": setup.policy.sensitive}
     scored = one_judgement(records, aggregate)

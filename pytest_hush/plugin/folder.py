@@ -24,14 +24,20 @@ BUDGET = "budget.sqlite"
 def open_run_folder(session: HushSession) -> RunFolder:
     """A fresh folder, or with ``--hush-resume`` the one to finish.
 
-    Raises `UsageError` when there is nothing to resume, `StoreError` when the run there was another one.
+    It is held until the session ends: raises `StoreError` when another session is at work there, `UsageError` when
+    there is nothing to resume, or the run there was another one.
     """
     from pytest_hush.store import RunFolder, latest, revision_of
+    from pytest_hush.store.folder import MANIFEST
+    from pytest_hush.store.hold import hold, refuse_held
 
     options, root = session.options, session.options.rootpath
     manifest = run_manifest(session.setup)
     if not options.resume:
+        if options.out is not None and (options.out / MANIFEST).is_file():
+            refuse_held(options.out)  # before it is renamed away from a session that still writes into it
         folder = RunFolder.create(options.out, {**manifest, "revision": revision_of(root)}, root=root)
+        session.let_go = hold(folder.path)
         folder.keep_plan(session.setup.plan)
         session.messages += folder.messages
         return folder
@@ -42,6 +48,8 @@ def open_run_folder(session: HushSession) -> RunFolder:
             f"leave --hush-resume out."
         )
     try:
+        if (path / MANIFEST).is_file():
+            session.let_go = hold(path)
         folder = RunFolder.resume(path, manifest)
         taken = sum(r.subject.get("reusable") is False and r.measured for r in folder.records())
     except StoreError as error:

@@ -252,6 +252,7 @@ def read_options(config: pytest.Config) -> Options:
     raw: dict[str, Any] = {}
     for option in OPTIONS:
         value = config.getoption(_dest(option))
+        _refuse_empty(option, value)
         if value is None:
             value = config.getini(_dest(option))
         raw[option.name] = value if option.kind != "text" else (str(value or "").strip() or option.default)
@@ -302,6 +303,17 @@ def read_options(config: pytest.Config) -> Options:
         memory_settings=read_memory_settings(config.rootpath, BUILT_IN),
         guard=read_guard_settings(config.rootpath),
     )
+
+
+def _refuse_empty(option: _Option, value: Any) -> None:
+    """An option of the command line without its value is a mistake: the default would be taken in silence."""
+    texts = [] if value is None or option.kind == "flag" else value if option.kind == "list" else [value]
+    for text in texts:
+        if not str(text).strip(" \t\r\n,"):
+            raise UsageError(
+                f"--hush-{option.name}={text}: it was given without a value (an unset variable?). Give one, or leave "
+                f"the option out: then the ini file or the default holds."
+            )
 
 
 def _distinct(values: Any) -> tuple[str, ...]:

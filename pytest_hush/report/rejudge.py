@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pytest_hush.errors import UsageError
 from pytest_hush.gate import (
@@ -17,6 +17,7 @@ from pytest_hush.gate import (
     estimates,
     exit_blocked,
     judge_in_looks,
+    no_verdict,
     opinions,
     sensitive_of,
 )
@@ -40,9 +41,11 @@ from pytest_hush.thresholds import Mode, load_thresholds
 
 @dataclass(frozen=True, slots=True)
 class Rejudged:
-    """A run judged once more: its summary, whether a verdict blocks, and what both were made of.
+    """A run judged once more: its summary, whether it fails, and what both were made of.
 
-    `records` have their texts; `redacted` says why no report may show them, or is empty.
+    It fails (`blocked`) when a verdict blocks, or when no gate that blocks was judged and that was not allowed.
+    `mode_from` says in which mode it was judged, and where that was read. `records` have their
+    texts; `redacted` says why no report may show them, or is empty.
     """
 
     summary: Summary
@@ -50,51 +53,29 @@ class Rejudged:
     records: Sequence[Record]
     references: Mapping[str, Reference]
     redacted: str
-
-
-def rejudge(
-    folder: RunFolder,
-    thresholds_source: str,
-    *,
-    mode: Mode,
-    references: Mapping[str, Path | None],
-    today: datetime.date,
-    warn: Warn,
-    calibrations: Sequence[Path] = (),
-) -> tuple[Summary, bool]:
-    """The summary of `folder`'s run under another gate file, and whether a verdict blocks.
-
-    Raises as `rejudge_run`.
-    """
-    found = rejudge_run(
-        folder,
-        thresholds_source,
-        mode=mode,
-        references=references,
-        today=today,
-        warn=warn,
-        calibrations=calibrations,
-    )
-    return found.summary, found.blocked
+    mode_from: str
 
 
 def rejudge_run(
     folder: RunFolder,
     thresholds_source: str,
     *,
-    mode: Mode,
+    mode: Mode | None,
     references: Mapping[str, Path | None],
     today: datetime.date,
     warn: Warn,
     redacted: bool = False,
     calibrations: Sequence[Path] = (),
+    allow_no_verdict: bool = False,
 ) -> Rejudged:
     """`folder`'s run under another gate file. `redacted` keeps texts out of it, as a private pack always does.
 
+    Without a `mode` it is judged in the one that it was run in.
     `calibrations` are files of the run's judges, beside those that ship with the package. Raises `UsageError`,
     `StoreError` and `ThresholdError`: no record, no plan, a file of another policy, gates that this plan can never
-    pass, a required reference that was not given, a calibration that cannot be read.
+    pass, a required reference that was not given, a calibration that cannot be read, a manifest of another mode.
     """
+    mode, mode_from = _mode(folder, mode)
     plan = folder.plan()
     thresholds = load_thresholds(thresholds_source)
     planned = {identity(c) for c in plan.cases}
@@ -141,7 +122,27 @@ def rejudge_run(
         calibrated=known,
         review=reviewed(read, records, part, thresholds),
     )
-    return Rejudged(summary, exit_blocked(verdicts), whole, others, secret)
+    unjudged = "" if allow_no_verdict else no_verdict(verdicts, lift="--allow-no-verdict")
+    if unjudged:
+        summary = replace(summary, status="skipped", reason=unjudged)
+    return Rejudged(summary, exit_blocked(verdicts) or bool(unjudged), whole, others, secret, mode_from)
+
+
+def _mode(folder: RunFolder, asked: Mode | None) -> tuple[Mode, str]:
+    """The mode to judge in, and a line that says where it is from: what was asked for, else what the run had."""
+    kept = folder.manifest.get("mode")
+    if asked is not None:
+        other = f"; the run itself was in mode {kept}" if kept in get_args(Mode) and kept != asked else ""
+        return asked, f"Judged in mode {asked}, from --mode{other}."
+    for mode in get_args(Mode):
+        if kept == mode:
+            return mode, f"Judged in mode {mode}, from the run's manifest."
+    if kept is not None:
+        raise UsageError(
+            f"{folder.path}: its manifest names the mode {kept!r}; expected {' or '.join(get_args(Mode))}. Name the "
+            f"mode to judge in with --mode."
+        )
+    return "pr", "Judged in mode pr, the default: the run's manifest names none."
 
 
 def _screening(manifest: Mapping[str, Any], aggregate: str) -> bool:

@@ -39,7 +39,7 @@ def headline(summary: Summary) -> str:
         "failed": blocks,
         "invalid": f"{blocks}, because it cannot be judged" if blocking == 1 else blocks,
         "inconclusive": blocks,
-        "skipped": "no gate was judged",
+        "skipped": "no gate that blocks was judged" if outcomes["skipped"] < len(verdicts) else "no gate was judged",
         "stopped": "the run stopped early",
         "error": "the test session failed, though no verdict blocks",
     }[summary.status]

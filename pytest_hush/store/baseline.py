@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pytest_hush.errors import StoreError
 from pytest_hush.model import Exposure, Judgement, Record, Usage, canonical_json
+from pytest_hush.plan import Identity
 from pytest_hush.store.codec import MALFORMED, flag, listed, mapping, optional, score, text, texts, whole
 from pytest_hush.store.folder import RunFolder, write_atomically
 from pytest_hush.store.records import read_file
@@ -65,13 +66,16 @@ def save_baseline(
     measured: str = "",
     revision: Revision = NOBODY_KNOWS,
     estimates: Iterable[Mapping[str, Any]] = (),
+    source: str = "The run",
 ) -> int:
     """Write the measured probe cases of `records` to `path`; returns how many. Raises `StoreError`.
 
     `measured` is when the run started (ISO 8601); `estimates` have the keys of `ESTIMATE`, and no text of a case.
-    Refuses records of several plans or instruments, and an empty run: nothing could be compared with them.
+    Refuses records of several plans or instruments, a case with two different answers, and an empty run: nothing
+    could be compared with them.
     """
     chosen = sorted((r for r in records if r.measured and r.kind == "probe"), key=lambda r: r.identity)
+    chosen = _one_each(source, chosen)
     if not chosen:
         raise StoreError(
             "The run holds no measured probe case: there is nothing to keep as a baseline. Finish it first."
@@ -175,7 +179,26 @@ def _of(source: str, records: Sequence[Record], *, texts: bool) -> Scores:
             raise StoreError(
                 f"{source}: its records differ in `{name}`: they are not one run, and cannot be a baseline."
             )
+    measured = _one_each(source, measured)
     return Scores(source, tuple(measured), measured[0].instrument, measured[0].plan_hash, texts=texts)
+
+
+def _one_each(source: str, records: Iterable[Record]) -> list[Record]:
+    """`records` with one a case. Raises `StoreError` that names the first case with two different answers."""
+    found: dict[Identity, Record] = {}
+    twice: set[Identity] = set()
+    for record in records:
+        first = found.setdefault(record.identity, record)
+        if (record.key, record.answer) != (first.key, first.answer):
+            twice.add(record.identity)
+    if twice:
+        model, condition, probe, _, repeat = min(twice)
+        raise StoreError(
+            f"{source}: {len(twice)} cases have two different answers (first {probe}, repeat {repeat}, of {model} "
+            f"under {condition}). Which one counts cannot be known, so it is no baseline. Measure it anew in a folder "
+            f"of its own, and save that."
+        )
+    return list(found.values())
 
 
 def _line(value: Any) -> str:
@@ -220,8 +243,15 @@ def _saved(path: Path, data: Mapping[str, Any]) -> Scores:
     # What follows was added later: files of before lack it, and are read as well.
     people = {text(probe): name for name, ids in mapping(data.get("personas", {})).items() for probe in listed(ids)}
     records = []
+    arms: set[tuple[str, str]] = set()
     for arm in listed(data["arms"]):
         model, condition, subject = text(arm["model"]), text(arm["condition"]), mapping(arm["subject"])
+        if (model, condition) in arms:
+            raise StoreError(
+                f"{path}: the arm of {model} under {condition} is in it twice; expected each arm once. Save it again "
+                f"with `hush baseline save`."
+            )
+        arms.add((model, condition))
         for row in listed(arm["cases"]):
             row = listed(row)
             every = listed(row.pop()) if several else []
@@ -258,6 +288,7 @@ def _saved(path: Path, data: Mapping[str, Any]) -> Scores:
             )
     if not records:
         raise ValueError("no case in it")
+    records = _one_each(str(path), records)
     return Scores(
         str(path),
         tuple(records),

@@ -20,23 +20,30 @@ _SAME = ("plan_hash", "plan", "instrument", "subject")
 """Parts of a manifest that shards of one run share."""
 
 
-def merge_shards(paths: Sequence[Path], out: Path, *, warn: Warn = warn_user) -> RunFolder:
+def merge_shards(paths: Sequence[Path], out: Path, *, warn: Warn = warn_user, mode: str | None = None) -> RunFolder:
     """A run folder `out` with the records of every shard; the shards stay as they are.
 
-    Raises `StoreError` that names the shards: another plan, another instrument or subject, a shard that is missing
-    or given twice, a case that is missing, that another shard should have measured, or that two shards measured.
+    `mode` stands in for the shards' own, in which they need not agree then.
+
+    Raises `StoreError` that names the shards: another plan, another instrument or subject, another mode, a shard that
+    is missing or given twice, a case that is missing, that another shard should have measured, or that two shards
+    measured.
     """
     shards = [RunFolder.open(path) for path in paths]
     if not shards:
         raise StoreError("No shard was given. Name the run folders of all shards: hush merge shard-1 shard-2 …")
     numbers = [_number(s) for s in shards]
     _one_run(shards)
+    if mode is None:
+        _one_mode(shards)
     _all_there(shards, numbers)
     plan = shards[0].plan()
     lines: list[bytes] = []
     for shard, number in zip(shards, numbers, strict=True):
         lines += _lines(shard, replace(plan, shard=number), warn)
     about = {k: v for k, v in shards[0].manifest.items() if k not in _OWN}
+    if mode is not None:
+        about["mode"] = mode
     merged = RunFolder.create(out, about | {"shards": len(shards), "revision": _revision(shards, warn)})
     merged.keep_plan(plan)
     counted = [found for s in shards if (found := s.sessions()) is not None]
@@ -92,6 +99,16 @@ def _one_run(shards: Sequence[RunFolder]) -> None:
                 )
 
 
+def _one_mode(shards: Sequence[RunFolder]) -> None:
+    first, modes = shards[0], [s.manifest.get("mode") for s in shards]
+    for other, mode in zip(shards, modes, strict=True):
+        if mode != modes[0]:
+            raise StoreError(
+                f"{other.path} and {first.path} were not run in the same mode: {mode or 'none is named'} and "
+                f"{modes[0] or 'none is named'}. Name the mode that counts with --mode, or measure all shards in one."
+            )
+
+
 def _where(first: RunFolder, other: RunFolder, name: str) -> str:
     one: Any = first.manifest.get(name)
     two: Any = other.manifest.get(name)
@@ -131,7 +148,7 @@ def _lines(shard: RunFolder, plan: Plan, warn: Warn) -> list[bytes]:
     if twice := sorted(i for i, n in doubles.items() if n > 1):
         raise StoreError(
             f"{shard.path}: {len(twice)} cases have two different answers (first {twice[0][2]}): settings changed "
-            f"within the shard. Measure it anew."
+            f"within the shard, or two runs wrote to its folder. Measure it anew."
         )
     if missing := sorted(own - {r.identity for r in records}):
         index, count = plan.shard or (1, 1)

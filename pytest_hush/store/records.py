@@ -105,6 +105,8 @@ def read_records(folder: Path, *, warn: Warn = warn_user) -> list[Record]:
 
     Of several lines with one key, a scored record (ok, withheld) wins over unplanted, that over unscored, that
     over error; among equals the line that sorts first. So the result does not depend on which process wrote what.
+    Scored lines with one key that differ in `Record.answer` are all given: none of them is right by its place, and
+    whoever judges the records refuses them.
     A torn last line is ignored; a garbled line elsewhere is left out with a warning that names file and line.
     Raises `StoreError` for a record of another schema or an unreadable file.
     """
@@ -118,6 +120,7 @@ def read_file(path: Path, *, warn: Warn = warn_user) -> list[Record]:
 
 def _best(paths: Iterable[Path], warn: Warn) -> list[Record]:
     best: dict[str, tuple[int, bytes, Record]] = {}
+    others: dict[str, list[tuple[int, bytes, Record]]] = {}
     for path in paths:
         try:
             lines = path.read_bytes().split(b"\n")
@@ -131,9 +134,16 @@ def _best(paths: Iterable[Path], warn: Warn) -> list[Record]:
                 continue
             candidate = (_RANK[record.status], line, record)
             known = best.get(record.key)
+            if known is not None and known[2].measured and record.measured and line != known[1]:
+                others.setdefault(record.key, [known]).append(candidate)
             if known is None or candidate[:2] < known[:2]:
                 best[record.key] = candidate
-    return sorted((r for _, _, r in best.values()), key=lambda r: (r.identity, r.key))
+    found = [r for _, _, r in best.values()]
+    for key, group in others.items():
+        chosen = best[key][2]
+        answers = {(r.identity, r.answer): r for _, _, r in sorted(group, key=lambda c: c[1], reverse=True)}
+        found += [r for answer, r in answers.items() if answer != (chosen.identity, chosen.answer)]
+    return sorted(found, key=lambda r: (r.identity, r.key))
 
 
 def _parse(line: bytes, path: Path, number: int, *, last: bool, warn: Warn) -> Record | None:

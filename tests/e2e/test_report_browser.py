@@ -353,7 +353,7 @@ def test_a_diff_stands_side_by_side(opened: Open, page_text: str, now: list[Reco
 def test_a_baseline_of_scores_says_that_it_has_no_texts(
     opened: Open, plan: Plan, now: list[Record], tmp_path: Path
 ) -> None:
-    then = [replace(r, reply="", entries=(), judgements=tuple(replace(j, judge="", evidence="", rationale="")
+    then = [replace(r, reply="", entries=(), judgements=tuple(replace(j, evidence="", rationale="")
                     for j in r.judgements)) for r in now]  # fmt: skip
     summary, references = beside(plan, now, then, tmp_path)
     page = opened(render_page(Material(summary, now, 0, "0", pack=plan.pack, references=references)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_hush.plugin.options import OPTIONS
 from tests.plugin.conftest import Run
 
 GOOD = ("--hush-model=parrot/0", "--hush-memory=oracle", "--hush-sample=40")
@@ -71,6 +72,29 @@ def test_one_clear_error(refuse: Run, args: tuple[str, ...], expected: str) -> N
     assert text.count("ERROR:") == 1, text
     pytest.LineMatcher([text.replace("\n", " ")]).fnmatch_lines([expected])
     assert "Traceback" not in text
+
+
+EMPTY = sorted(f"--hush-{option.name}" for option in OPTIONS if option.kind != "flag")
+
+
+@pytest.mark.parametrize("option, value", [*((option, "") for option in EMPTY), ("--hush-baseline", " ")])
+def test_an_option_without_its_value_is_no_default(project: pytest.Pytester, option: str, value: str) -> None:
+    named = [a for a in (*GOOD, "--hush-judge=python:judging:judge") if a.partition("=")[0] != option]
+    result = project.runpytest_inprocess(*named, f"{option}={value}", "-p", "no:xdist")
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, text
+    assert f"{option}={value}: it was given without a value (an unset variable?)" in text, text
+    assert "leave the option out" in text.replace("\n", " ")
+
+
+def test_an_empty_value_of_the_command_line_does_not_override_the_ini_file(
+    refuse: Run, project: pytest.Pytester
+) -> None:
+    project.makeini("[pytest]\nhush_mode = release\nhush_baseline =\n")
+    text = refuse(*GOOD, "--hush-mode=").stderr.str()
+    assert "--hush-mode=: it was given without a value" in text
+    # Empty in the ini file is "not set": it is the mode that is refused, not the baseline.
+    assert "refuses --hush-model=parrot/0: a demonstration model" in refuse(*GOOD).stderr.str()
 
 
 def test_a_missing_key_is_named_and_never_shown(

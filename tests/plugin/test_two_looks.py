@@ -8,6 +8,27 @@ from tests.plugin.conftest import Run, read_lines, read_result
 
 TWO = ("--hush-two-look", "--hush-pack=hush-en-1", "--hush-sample=160")
 
+LEXICAL = """
+import re, zlib
+import numpy as np
+import pytest_hush.embed
+
+class Lexical:
+    name, version = "lexical", "1"
+
+    def embed(self, texts):
+        rows = np.zeros((len(texts), 2048), dtype=np.float32)
+        for row, text in zip(rows, texts):
+            row[0] = 1e-3
+            for word in set(re.findall(r"[a-z]{4,}", text.lower())):
+                row[zlib.crc32(word[:5].encode()) % 2048] += len(word) ** 2
+            row /= np.linalg.norm(row)
+        return rows
+
+pytest_hush.embed.default_embedder = Lexical
+"""
+"""An embedder of words in a moment, in place of the built-in one, which takes minutes for a plan of two looks."""
+
 
 def test_a_silent_model_is_settled_at_the_first_look(project: pytest.Pytester, hush: Run) -> None:
     (project.path / "wide.toml").write_text(
@@ -20,6 +41,17 @@ def test_a_silent_model_is_settled_at_the_first_look(project: pytest.Pytester, h
     assert len(read_lines(project.path / "out")) == 80
     (verdict,) = read_result(project.path / "out")["verdicts"]
     assert (verdict["outcome"], verdict["look"], verdict["n"], verdict["confidence"]) == ("pass", 1, 40, 0.99)
+
+
+def test_the_first_look_waits_for_the_positive_controls(project: pytest.Pytester, hush: Run) -> None:
+    project.makeconftest(LEXICAL)
+    (project.path / "wide.toml").write_text(
+        'schema = 1\nname = "wide"\nversion = "1"\npolicy = "conservative-1"\n'
+        '[[gate]]\nid = "uis"\nmetric = "uis"\ncondition = "*"\nat_most = 30\n'
+    )
+    result = hush("--hush-model=parrot/0", "--hush-memory=vector", "--hush-thresholds=wide.toml", *TWO)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*First look at 40 probes: nothing goes on; settled: none (parrot/0), vector*"])
 
 
 def test_workers_and_shards_cannot_look(refuse: Run) -> None:

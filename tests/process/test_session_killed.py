@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pytest_hush.store.hold import hold
 from tests.plugin.conftest import JUDGE, read_lines, read_result
 
 MODEL = """
@@ -145,3 +146,20 @@ def test_a_replaced_worker_still_gives_no_pass_on_lost_cases(folder: Path) -> No
     result = read_result(folder / "out")
     if len(found) < 80:
         assert result["status"] == "invalid", text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "workers"])
+def test_a_second_session_in_the_folder_of_a_live_one_is_refused(folder: Path, workers: tuple[str, ...]) -> None:
+    run = start(folder, *workers, slow="4")
+    wait_for_records(folder, 4)
+    for options in ((), ("--hush-resume",)):
+        other = start(folder, *options, slow="0")
+        text = other.communicate(timeout=60)[0].decode()
+        assert other.returncode == pytest.ExitCode.USAGE_ERROR, text
+        assert "out: another session is measuring into this run folder" in text
+        assert f"process {run.pid}" in text
+    os.killpg(run.pid, signal.SIGKILL)  # the group of this run alone: see `start`
+    run.communicate(timeout=30)
+    assert [p.name for p in folder.glob("out*")] == ["out"]
+    hold(folder / "out")()

@@ -300,6 +300,18 @@ def test_two_answers_to_one_case_spoil_the_run_but_an_error_before_an_answer_doe
     assert "two different answers" in one([*records, replace(probe, key="other")]).reason
 
 
+def test_one_key_with_two_answers_spoils_the_run_whichever_comes_first() -> None:
+    records = make_records(PLAN)
+    probe = next(r for r in records if r.condition == "vector" and r.kind == "probe")
+    assert one([*records, replace(probe, latency_s=9.0)]).outcome == "pass"
+    worse = replace(probe, judgements=(replace(probe.judgements[0], v=1.0),))
+    for twin in (worse, replace(probe, reply="another reply")):
+        for both in ([*records, twin], [twin, *records]):
+            v = one(both)
+            assert (v.outcome, v.blocks) == ("invalid", True)
+            assert f"1 cases have two different answers under the same settings (first {probe.probe_id})" in v.reason
+
+
 def test_part_of_the_plan_is_skipped_with_the_numbers() -> None:
     cases = [c for c in PLAN.cases if c.condition.name == "vector" and c.kind == "probe"]
     selected = frozenset(identity(c) for c in PLAN.cases if c not in cases[40:])

@@ -147,3 +147,28 @@ def test_its_runtime_leaves_no_telemetry_behind(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     assert list(tmp_path.iterdir()) == []
     assert "ORT_DISABLE_TELEMETRY" not in done.stdout.split()
+
+
+LEAVING = """
+import contextlib, sys, threading
+from pytest_hush.embed.minilm import MiniLM
+from pytest_hush.errors import HushError
+
+embedder, started = MiniLM(), threading.Event()
+
+def work(n):
+    with contextlib.suppress(HushError):
+        for k in range(10_000):
+            embedder.embed([f"{n} {k} " + "word and other " * 120])
+            started.set()
+
+for n in range(4):
+    threading.Thread(target=work, args=(n,), daemon=True).start()
+assert started.wait(60)
+sys.exit(3)
+"""
+
+
+def test_a_process_that_ends_while_texts_are_embedded_keeps_its_exit_code() -> None:
+    done = subprocess.run([sys.executable, "-c", LEAVING], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (3, "")

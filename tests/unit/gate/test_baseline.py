@@ -264,9 +264,9 @@ def test_invited_turns_and_controls_of_the_baseline_are_no_twins() -> None:
 # ---- from files -----------------------------------------------------------------------------------------
 
 
-def kept(folder: Path, records: list[Record], plan: Plan = PLAN) -> Path:
+def kept(folder: Path, records: list[Record], plan: Plan = PLAN, **about: str) -> Path:
     """A run folder with `records` and its plan."""
-    started = RunFolder.create(folder, {"plan_hash": plan.hash})
+    started = RunFolder.create(folder, {"plan_hash": plan.hash, **about})
     started.keep_plan(plan)
     log = started.log("main")
     for record in records:
@@ -335,6 +335,37 @@ def test_hush_gate_without_its_baseline(tmp_path: Path) -> None:
     alone = toml(tmp_path / "alone.toml", VERSUS)
     assert call("gate", new, "--thresholds", alone).exit_code == 1  # nothing was judged: no pass
     assert call("gate", new, "--thresholds", alone, "--allow-no-verdict").exit_code == 0
+
+
+def test_hush_gate_gives_no_pass_when_only_a_warning_was_judged(tmp_path: Path) -> None:
+    new, found = kept(tmp_path / "new", QUIET), tmp_path / "r.json"
+    file = toml(tmp_path / "gates.toml", VERSUS, 'at_most = 50\nseverity = "warn"')
+    done = call("gate", new, "--thresholds", file, "--json", found)
+    assert done.exit_code == 1, done.output
+    assert "NO VERDICT: no gate that blocks was judged" in done.output
+    assert "or pass --allow-no-verdict" in " ".join(done.output.split())
+    told = json.loads(found.read_text(encoding="utf-8"))
+    assert (told["status"], told["exit_code"]) == ("skipped", 1)
+    allowed = call("gate", new, "--thresholds", file, "--allow-no-verdict", "--json", found)
+    assert allowed.exit_code == 0, allowed.output
+    assert json.loads(found.read_text(encoding="utf-8"))["status"] == "passed"
+
+
+def test_hush_gate_judges_in_the_mode_of_the_run(tmp_path: Path) -> None:
+    worse = shifted(QUIET, 1.0, every=10)
+    run_folder, old = kept(tmp_path / "new", worse, mode="release"), kept(tmp_path / "old", QUIET)
+    file = toml(tmp_path / "gates.toml", 'versus = "baseline"\nincrease_at_most = 12')  # inconclusive
+    args = ("gate", run_folder, "--thresholds", file, "--baseline", old)
+    own, asked = call(*args), call(*args, "--mode=pr")
+    assert (own.exit_code, asked.exit_code) == (1, 0), own.output + asked.output
+    assert own.output.startswith("Judged in mode release, from the run's manifest.")
+    assert asked.output.startswith("Judged in mode pr, from --mode; the run itself was in mode release.")
+    none = call("gate", old, "--thresholds", toml(tmp_path / "plain.toml", "at_most = 50"))
+    assert none.output.startswith("Judged in mode pr, the default: the run's manifest names none.")
+    odd = kept(tmp_path / "odd", QUIET, mode="strict")
+    refused = call("gate", odd, "--thresholds", file)
+    assert refused.exit_code == 4
+    assert "its manifest names the mode 'strict'; expected pr or release" in " ".join(refused.output.split())
 
 
 def test_hush_gate_refuses_another_instrument(tmp_path: Path) -> None:

@@ -243,3 +243,33 @@ def test_nothing_there(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(StoreError, match="no run here"):
         load_scores(tmp_path / "empty")
+
+
+def doubled(record: Record) -> Record:
+    return replace(record, judgements=(replace(record.judgements[0], over_scope=0.75),))
+
+
+def test_a_run_with_two_answers_of_one_case_is_no_baseline(tmp_path: Path) -> None:
+    one = next(r for r in RECORDS if r.kind == "probe" and r.measured)
+    said = rf"1 cases have two different answers \(first {one.probe_id}, repeat 0"
+    with pytest.raises(StoreError, match=said):
+        save(tmp_path / "b.json", [*RECORDS, doubled(one)])
+    assert not (tmp_path / "b.json").exists()
+    with pytest.raises(StoreError, match=f"run: {said}"):
+        load_scores(folder(tmp_path / "run", [*RECORDS, doubled(one)]))
+    (lines,) = (tmp_path / "run").glob("records-*.jsonl")
+    with pytest.raises(StoreError, match=f"jsonl: {said}"):
+        load_scores(lines)
+    assert save(tmp_path / "same.json", [*RECORDS, one]) == save(tmp_path / "b.json")
+
+
+def test_a_saved_baseline_with_a_case_or_an_arm_twice_is_refused(tmp_path: Path) -> None:
+    def twice(data: dict[str, Any]) -> None:
+        cases = data["arms"][0]["cases"]
+        row = next(r for r in cases if r[7] is not None)
+        cases.append([*row[:7], 1.0 - row[7], *row[8:]])
+
+    with pytest.raises(StoreError, match=r"b.json: 1 cases have two different answers \(first p01.* of openai/a"):
+        load_scores(damaged(tmp_path / "b.json", twice))
+    with pytest.raises(StoreError, match=r"b.json: the arm of openai/a under none is in it twice"):
+        load_scores(damaged(tmp_path / "b.json", lambda d: d["arms"].append(d["arms"][0])))

@@ -87,6 +87,15 @@ def test_what_is_no_whole_run_is_refused_by_name(tmp_path: Path) -> None:
         assert not (tmp_path / f"out-{n}").exists()
 
 
+def test_shards_of_two_modes_are_refused_unless_one_is_named(tmp_path: Path) -> None:
+    shards = [shard(tmp_path, (1, 2), mode="release"), shard(tmp_path, (2, 2), mode="pr")]
+    with pytest.raises(StoreError, match=r"not run in the same mode: pr and release\. Name the mode.* with --mode"):
+        merge_shards(shards, tmp_path / "out")
+    assert merge_shards(shards, tmp_path / "out", mode="release").manifest["mode"] == "release"
+    same = [shard(tmp_path / "same", (i, 2), mode="release") for i in (1, 2)]
+    assert merge_shards(same, tmp_path / "whole").manifest["mode"] == "release"
+
+
 def test_records_under_another_shards_name_are_refused(tmp_path: Path) -> None:
     one, two = shard(tmp_path, (1, 2)), shard(tmp_path, (2, 2))
     stranger = tmp_path / "stranger"

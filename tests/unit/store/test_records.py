@@ -122,15 +122,33 @@ def test_a_worse_status_never_wins(tmp_path: Path, first: Status, second: Status
 
 
 def test_the_winner_does_not_depend_on_who_wrote_what(tmp_path: Path) -> None:
-    twins = [replace(RECORDS[-1], reply=text) for text in ("b", "a", "c")]
+    twins = [replace(RECORDS[-1], latency_s=latency) for latency in (2.0, 1.0, 3.0)]
     seen = set()
     for number, order in enumerate(([0, 1, 2], [2, 0, 1], [1, 2, 0])):
         folder = tmp_path / str(number)
         folder.mkdir()
         for writer, index in zip(("gw0", "gw1", "main"), order, strict=True):
             write(folder, [twins[index]], writer)
-        seen |= {r.reply for r in read_records(folder)}
-    assert seen == {"a"}
+        (found,) = read_records(folder)
+        seen.add(found.latency_s)
+    assert seen == {1.0}
+
+
+def test_contradicting_answers_are_all_given_in_one_order(tmp_path: Path) -> None:
+    one = RECORDS[-1]
+    judged = (replace(one.judgements[0], v=0.9),)
+    twins = [one, replace(one, judgements=judged), replace(one, reply="another"), replace(one, latency_s=9.0)]
+    seen = []
+    for number, order in enumerate(([0, 1, 2, 3], [3, 2, 0, 1], [1, 3, 2, 0])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for k, index in enumerate(order):
+            write(folder, [twins[index]], f"gw{k}")
+        write(folder, [replace(one, status="error", error="why")], "main")
+        seen.append(read_records(folder))
+    assert seen[0] == seen[1] == seen[2]
+    assert {r.answer for r in seen[0]} == {t.answer for t in twins}
+    assert len(seen[0]) == 3
 
 
 def test_threads_share_a_log(tmp_path: Path) -> None:
