@@ -99,7 +99,8 @@ def test_ctrl_c_ends_soon(tmp_path: Path, mode: str) -> None:
     time.sleep(0.2)
     started = time.monotonic()
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 130
+    # By its own handler, or by the signal itself where that came while the handler was leaving: a shell shows 130.
+    assert process.wait(10) in (130, -signal.SIGINT)
     # A run ends within a second; a loaded machine takes its time for the interpreter's own end on top of it.
     assert time.monotonic() - started < 5.0
     process.stdout.close()

@@ -65,7 +65,7 @@ def test_names_are_cut_in_the_middle_unless_two_would_look_alike() -> None:
         ("failed", "FAILED: 2 of 3 verdicts block"),
         ("invalid", "INVALID: 2 of 3 verdicts block"),
         ("inconclusive", "INCONCLUSIVE: 2 of 3 verdicts block"),
-        ("skipped", "NO VERDICT: no gate was judged"),
+        ("skipped", "NO VERDICT: no gate that blocks was judged"),
         ("stopped", "NO VERDICT: the run stopped early"),
         ("error", "FAILED: the test session failed, though no verdict blocks"),
         ("passed", "PASSED: none of 3 verdicts blocks (1 PASS, 2 FAIL)"),
