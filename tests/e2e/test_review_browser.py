@@ -182,7 +182,8 @@ def test_labels_survive_a_reload_and_travel_in_a_file(browser: Any, run: Path, t
     text = saved.read_text(encoding="utf-8-sig").replace(",0.75,", ",0.6,") + "zz,1,1,1,1,,\n"
     saved.write_text(text, encoding="utf-8")
     second.page.set_input_files("#file", saved)
-    second.page.wait_for_function("document.getElementById('status').textContent.includes('ben.csv')")
+    # By a selector: a function that is polled would be evaluated, which the page's policy forbids.
+    second.page.wait_for_selector("#status:has-text('ben.csv')", state="attached")
     assert second.status() == "ben.csv: labels of 3 replies read. 1 lines are of another review."
     assert second.page.input_value("#annotator") == "=cmd|Ben"
     assert second.page.inner_text("#value-helpfulness") == "(0.6, from a file)"
