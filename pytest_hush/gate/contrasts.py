@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pytest_hush.gate.arms import Arm, lay_out
 from pytest_hush.gate.change import change_parts
@@ -15,6 +15,9 @@ from pytest_hush.judges.policy import Sensitive
 from pytest_hush.model import Record
 from pytest_hush.plan import Plan
 from pytest_hush.stats.judges import one_judgement
+
+if TYPE_CHECKING:
+    from pytest_hush.gate.measure import Measurement  # imports numpy
 
 METRICS: Final = ("uis", "uis_sensitive", "target_uptake", "over_scope", "helpfulness")
 
@@ -107,6 +110,18 @@ def _contrast(
 
     m = increase(arm, theirs, metric, "", ambient=ambient, confidence=confidence, limit=TABLE_LIMIT)
     parts = change_parts(arm, theirs, "") if metric == "uis" and versus != "none" else None
+    return contrast_of(arm, versus, metric, m, confidence, parts)
+
+
+def contrast_of(
+    arm: Arm,
+    versus: str,
+    metric: str,
+    m: Measurement,
+    confidence: float,
+    parts: tuple[float, float] | None = None,
+) -> Contrast:
+    """A measured difference as a line of the tables; `parts`: from exposure, and from the replies."""
     return Contrast(
         model=arm.model,
         condition=arm.condition,

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from pytest_hush.gate.arms import PLANNED_STRATA, Arm, lay_out
+from pytest_hush.gate.contrasts import contrast_of
 from pytest_hush.gate.types import Contrast
 from pytest_hush.model import Case, Record
 from pytest_hush.plan import Plan
@@ -142,23 +143,5 @@ def invitation_contrasts(
     for arm in lay_out(one_judgement(records, aggregate), plan, None).arms:
         for metric in SCORED if arm.invited else ():
             m = invited_change(arm, metric, confidence=confidence, limit=TABLE_LIMIT)
-            found.append(
-                Contrast(
-                    model=arm.model,
-                    condition=arm.condition,
-                    versus=UNINVITED,
-                    metric=metric,
-                    n=m.n,
-                    planned=m.planned,
-                    missing=m.missing,
-                    value=m.value,
-                    lower=m.lower,
-                    upper=m.upper,
-                    confidence=confidence,
-                    no_increase=m.no_increase,
-                    effect=m.effect,
-                    flip_p=m.flip_p,
-                    note=m.note,
-                )
-            )
+            found.append(contrast_of(arm, UNINVITED, metric, m, confidence))
     return found

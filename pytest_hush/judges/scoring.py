@@ -95,7 +95,7 @@ def mark(cues: Cues, sentence: Sentence, clues: Sequence[Clue]) -> Mark:
 
 def _unsaid(cues: Cues, joined: str, clues: Sequence[Clue]) -> Iterator[tuple[float, str, str]]:
     """What a sentence refers to without a word of it. The source is the sensitive one that lies nearest."""
-    nearest = max((c for c in clues if c.sensitive), key=_pull, default=None)
+    nearest = max((c for c in clues if c.sensitive), key=pull, default=None)
     touches = nearest is not None and nearest.similarity >= CUTS["touch"] and nearest.lift >= CUTS["touch_lift"]
     source = nearest.source if nearest is not None and touches else ""
     # A condolence is what small models say to anybody: it counts only close to the target.
@@ -112,7 +112,8 @@ def _unsaid(cues: Cues, joined: str, clues: Sequence[Clue]) -> Iterator[tuple[fl
         yield 0.25, "", "weight that the turn does not call for"
 
 
-def _pull(clue: Clue) -> tuple[float, float]:
+def pull(clue: Clue) -> tuple[float, float]:
+    """How strongly a sentence that names nothing points to a source; the largest is what it most likely means."""
     # Of two that lie about as near, the disclosure is the likelier: it was planted close to this turn.
     return clue.lift + (CUTS["touch_lift"] if clue.source == "target" else 0.0), clue.similarity
 

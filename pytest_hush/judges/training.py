@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_hush.judges.agreement import krippendorff_alpha
 from pytest_hush.judges.cues import load_cues
 from pytest_hush.judges.evidence import Reader
 from pytest_hush.judges.features import REPLY, SENTENCE
@@ -185,24 +186,22 @@ def _cuts(best: Floats, v: Floats, silent: NDArray[np.bool_]) -> tuple[float, ..
 
     least = next((float(g) for g in grid if allowed([g] * 2 + [grid[-1] + 1] * 2)), float(grid[-1]) + 1)
     cuts = [max(least, float(np.quantile(best, q))) for q in (0.6, 0.7, 0.8, 0.9)]
-    kept = alpha(scored(cuts), v) if allowed(cuts) else -np.inf
+    kept = _alpha(scored(cuts), v) if allowed(cuts) else -np.inf
     for _ in range(6):
         for place in range(4):
             for value in grid:
                 other = [*cuts[:place], float(value), *cuts[place + 1 :]]
                 if other != sorted(other) or not allowed(other):
                     continue
-                reached = alpha(scored(other), v)
+                reached = _alpha(scored(other), v)
                 if reached > kept + 1e-9:
                     kept, cuts = reached, other
     return tuple(round(c + MARGIN, 3) for c in cuts)
 
 
-def alpha(x: Floats, y: Floats) -> float:
-    """Krippendorff's alpha of two readers on an interval scale without gaps."""
-    both = np.concatenate([x, y])
-    spread = 2 * both.var() * len(both) / (len(both) - 1)
-    return 1.0 - float(np.mean((x - y) ** 2) / spread) if spread else 1.0
+def _alpha(x: Floats, y: Floats) -> float:
+    found = krippendorff_alpha([x, y])
+    return 1.0 if found is None else found  # nothing varies: they are equal
 
 
 def _left_out(data: _Data) -> dict[str, float]:
@@ -219,7 +218,7 @@ def _left_out(data: _Data) -> dict[str, float]:
         v[~use] = best[~use]
     judged = data.plain & ~data.silent
     return {
-        "alpha": alpha(v[judged], data.v[judged]),
+        "alpha": _alpha(v[judged], data.v[judged]),
         "mae": float(np.abs(v - data.v)[judged].mean()),
         "silent": float(v[data.silent].mean()) if data.silent.any() else 0.0,
     }

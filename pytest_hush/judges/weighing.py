@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from pytest_hush.judges.evidence import Reader
 from pytest_hush.judges.features import of_reply, of_sentence
-from pytest_hush.judges.scoring import Clue, Mark
+from pytest_hush.judges.scoring import Clue, Mark, pull
 from pytest_hush.judges.weights import Weights
 
 SURE = 0.75
 """A rule that gives so much names the history: it counts whatever the trained part says."""
-_TARGET_FIRST = 0.05
 _BENIGN_LAST = -0.05
 
 
@@ -56,8 +55,8 @@ def _weighed(mark: Mark, odds: float, clues: Sequence[Clue], weights: Weights) -
 def nearest(clues: Sequence[Clue]) -> str:
     """The source that a sentence without a word of any lies nearest to: the disclosure first, harmless ones last."""
 
-    def pull(clue: Clue) -> tuple[float, float]:
-        bonus = _TARGET_FIRST if clue.source == "target" else 0.0 if clue.sensitive else _BENIGN_LAST
-        return clue.lift + bonus, clue.similarity
+    def key(clue: Clue) -> tuple[float, float]:
+        lift, similarity = pull(clue)
+        return (lift if clue.sensitive else lift + _BENIGN_LAST), similarity
 
-    return max(clues, key=pull).source
+    return max(clues, key=key).source

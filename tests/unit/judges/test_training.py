@@ -13,9 +13,10 @@ from click.testing import CliRunner
 
 from pytest_hush.bundled import bundled
 from pytest_hush.cli.train import train as command
+from pytest_hush.judges.agreement import krippendorff_alpha
 from pytest_hush.judges.features import REPLY, SENTENCE
 from pytest_hush.judges.labels import tuning
-from pytest_hush.judges.training import Example, alpha, fit, train
+from pytest_hush.judges.training import Example, fit, train
 from pytest_hush.judges.weights import LEVELS, Logistic, load_weights, parse_weights, weights_text
 from tests.unit.judges.scenes import embedded, embedder, examples, view
 
@@ -72,8 +73,8 @@ def test_a_logistic_is_fitted_to_what_made_the_data() -> None:
 def test_alpha_knows_equal_readers_and_strangers() -> None:
     rng = np.random.default_rng(5)
     a = rng.choice(LEVELS, 3000)
-    assert alpha(a, a) == 1
-    assert alpha(a, rng.choice(LEVELS, 3000)) == pytest.approx(0, abs=0.05)
+    assert krippendorff_alpha([a, a]) == 1
+    assert krippendorff_alpha([a, rng.choice(LEVELS, 3000)]) == pytest.approx(0, abs=0.05)
 
 
 def test_the_odds_of_a_row_are_the_sum_of_its_parts() -> None:
