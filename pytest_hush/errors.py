@@ -67,6 +67,10 @@ class RefusedCallError(ModelError):
     """This one request was refused (400, context too long, empty choice): the case fails, others go on."""
 
 
+class EmptyReplyError(RefusedCallError):
+    """The model answered without a word. A generator's case fails; a judge is asked once more."""
+
+
 class BudgetError(HushError):
     """The next call could exceed ``--hush-max-cost``: it was not made; the rest is missing, resumable."""
 

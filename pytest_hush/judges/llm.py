@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from pytest_hush.errors import UnreadableJudgement
+from pytest_hush.errors import EmptyReplyError, UnreadableJudgement
 from pytest_hush.judges.answer import Scores, json_schema, read_answer
 from pytest_hush.judges.policy import Policy, load_policy
 from pytest_hush.judges.rubric import Rubric
@@ -80,14 +80,14 @@ class LLMJudge:
     instrument. Replies in any language are judged. Whether it is good enough is a matter of calibration.
     """
 
-    screening = False
-
     draw = 0
     """Which draw of several this judge gives: it is part of the prompt's identity, not of its text."""
 
     def __init__(self, model: Model, name: str, policy: Policy | None = None) -> None:
         self.model = model
         self.name = name
+        # A model that is a demonstration as a generator is no more than that as a judge.
+        self.screening = bool(getattr(model, "demonstration", False))
         # Shared by the copies that runs make of this judge: they all ask one provider.
         self._returned: dict[str, str] = {}
         chosen = policy or load_policy()
@@ -123,35 +123,39 @@ class LLMJudge:
         tag = tag_of(view, self.rubric)
         prompt = replace(judge_prompt(view, self._rubric, tag), repeat=self.draw)
         schema = json_schema(tag, view)
-        answer = await self._ask(prompt, schema)
-        scores, why = _read(answer, tag, view)
+        answer, why = await self._ask(prompt, schema)
+        scores, why = (None, why) if why else _read(answer, tag, view)
         if scores is None:
             again = (
                 *prompt.messages,
                 Message("assistant", answer[:4000] or "(nothing)"),
-                Message("user", _AGAIN.format(why=why, tag=tag)),
+                Message("user", _AGAIN.format(why=why if answer else "it held no text", tag=tag)),
             )
-            answer = await self._ask(replace(prompt, messages=again), schema)
-            scores, why = _read(answer, tag, view)
+            answer, why = await self._ask(replace(prompt, messages=again), schema)
+            scores, why = (None, why) if why else _read(answer, tag, view)
         if scores is None:
             raise UnreadableJudgement(f"judge {self.name}: {blot(why)}, after one re-ask. The case is unscored.")
         return scores.judgement(self.name, self.rubric)
 
-    async def _ask(self, prompt: Prompt, schema: Mapping[str, Any]) -> str:
+    async def _ask(self, prompt: Prompt, schema: Mapping[str, Any]) -> tuple[str, str]:
+        """The answer, and why there is none: a judge that says nothing (a refusal, a filter) is asked once more."""
         self._raise_if_changed()
         bounded = getattr(self.model, "reply_json", None)
         method: Callable[..., Any] = bounded if callable(bounded) else self.model.reply
         given = (prompt, schema) if callable(bounded) else (prompt,)
         # A plain method may block for seconds: it must not hold up the loop that everything else runs on.
-        made = method(*given) if inspect.iscoroutinefunction(method) else await asyncio.to_thread(method, *given)
-        if inspect.isawaitable(made):
-            made = await made
+        try:
+            made = method(*given) if inspect.iscoroutinefunction(method) else await asyncio.to_thread(method, *given)
+            if inspect.isawaitable(made):
+                made = await made
+        except EmptyReplyError as error:
+            return "", str(error).removesuffix(". The case has no score.").removesuffix("; the case has no score.")
         if not isinstance(made, Reply):
-            return str(made)
+            return str(made), ""
         if made.returned_model and made.returned_model != self._returned.setdefault("first", made.returned_model):
             self._returned.setdefault("now", made.returned_model)
         self._raise_if_changed()
-        return made.text
+        return made.text, ""
 
     def _raise_if_changed(self) -> None:
         # Scores by two models are two instruments, and no record could tell them apart: none is given from here on.

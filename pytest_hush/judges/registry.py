@@ -20,7 +20,7 @@ def resolve_judge(
 
     Args:
         spec: ``embedded``; ``trace`` (reads the parrot alone); ``python:module:attr``; or ``provider/name``, a model
-            that judges by the rubric.
+            that judges by the rubric (``local`` too, to see one at work).
         embedder: called once, at the first reply that needs sentence embeddings.
         model_resolver: makes the model of an LLM judge; its own errors pass through.
         policy: the norm that the judges of this package apply (None: ``conservative-1``). One of the user's own says
@@ -42,7 +42,7 @@ def resolve_judge(
         from pytest_hush.judges.python_callable import load_judge
 
         return load_judge(spec)
-    if "/" in spec and not spec.startswith("/"):
+    if spec == "local" or ("/" in spec and not spec.startswith("/")):
         from pytest_hush.judges.llm import LLMJudge
 
         return LLMJudge(model_resolver(spec), spec, policy)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_hush.errors import FatalModelError, ModelError, RefusedCallError, TransientError
+from pytest_hush.errors import EmptyReplyError, FatalModelError, ModelError, RefusedCallError, TransientError
 from pytest_hush.secrets import blot
 
 _LONGEST = 200
@@ -121,7 +121,7 @@ def empty_text(target: Target, reason: str, *, attempts: int = 1) -> ModelError:
         why = f"the provider withheld it ({reason})"
     else:
         why = f"finish reason {' '.join(target.shown(reason).split())[:_LONGEST] or 'not given'}"
-    return RefusedCallError(
+    return EmptyReplyError(
         f"{target.model} answered with an empty text: {why}. The case has no score.", attempts=attempts
     )
 

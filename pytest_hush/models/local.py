@@ -22,7 +22,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_hush.errors import FatalModelError, MissingExtraError, ModelError, RefusedCallError, UsageError
+from pytest_hush.errors import (
+    EmptyReplyError,
+    FatalModelError,
+    MissingExtraError,
+    ModelError,
+    RefusedCallError,
+    UsageError,
+)
 from pytest_hush.model import Prompt, Reply, Usage
 from pytest_hush.models.settings import ModelSettings
 from pytest_hush.models.weights import INSTALL_LINE, file_sha256, require_packaged_gguf
@@ -216,6 +223,11 @@ class LocalModel:
             raise UsageError(f"Model 'local/{path}': {weights} is not a GGUF file (its first four bytes are not GGUF).")
         return cls(weights.resolve(), f"local/{weights.stem}", file_sha256(weights), settings)
 
+    @property
+    def answers_as(self) -> tuple[object, ...]:
+        """What two names of the same weights have in common."""
+        return ("local", self.settings["weights_sha256"])
+
     def count_tokens(self, text: str) -> int:
         """The exact number of tokens of `text` for this model; loads it at the first call."""
         return self._count(text)
@@ -270,7 +282,7 @@ class LocalModel:
         choice = answer["choices"][0]
         text = choice["message"].get("content") or ""
         if not text.strip():
-            raise RefusedCallError(f"Model {self.name!r} answered with an empty text; the case has no score.")
+            raise EmptyReplyError(f"Model {self.name!r} answered with an empty text; the case has no score.")
         counts = answer.get("usage", {})
         usage = Usage(int(counts.get("prompt_tokens", 0)), int(counts.get("completion_tokens", 0)), 0.0)
         cut = ("cut at max_tokens",) if choice.get("finish_reason") == "length" else ()
