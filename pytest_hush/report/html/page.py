@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from pytest_hush.errors import UsageError
 from pytest_hush.gate import Reference
 from pytest_hush.model import Pack, Record
 from pytest_hush.report import corrected, opinions, redact
-from pytest_hush.report.html import tables, view
+from pytest_hush.report.html import gate_rows, tables, view
 from pytest_hush.report.html.data import pack_cases
 from pytest_hush.report.html.provenance import provenance
 from pytest_hush.report.published import PUBLISHED_UIS, SOURCE
@@ -26,6 +27,7 @@ from pytest_hush.store import write_atomically
 
 if TYPE_CHECKING:
     import jinja2
+    from markupsafe import Markup
 
 _HERE: Final = Path(__file__).parent
 _SCRIPTS: Final = ("text.js", "store.js", "list.js", "detail.js", "main.js")
@@ -90,8 +92,8 @@ def render_page(material: Material) -> str:
         "exit_code": material.exit_code,
         "notices": notices(summary),
         "notes": [*([f"{material.redacted} {redact.ELSEWHERE}"] if material.redacted else []), *summary.notes],
-        "gates": view.gates(summary),
-        "waivers": view.waivers(summary),
+        "gates": gate_rows.gates(summary),
+        "waivers": gate_rows.waivers(summary),
         "axis": axis,
         "conditions": rows,
         "published": [c.name for c in summary.plan.conditions if c.name in PUBLISHED_UIS],
@@ -145,10 +147,18 @@ def environment() -> jinja2.Environment:
         "number": view.number,
         "signed": view.signed,
         "plain": view.plain,
-        "arm": lambda row, summary: view.arm_name(summary, row.model, row.condition),
+        "arm": lambda row, summary: parted(view.arm_name(summary, row.model, row.condition)),
+        "parted": parted,
         "step": lambda value: min(5, int(value / 100 * 6)) if value > 0 else "0",
     }
     return environment
+
+
+def parted(name: str) -> Markup:
+    """The name of a condition, escaped, that may break before its `@` and `+` in a narrow column and nowhere else."""
+    from markupsafe import Markup, escape
+
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?=[@+])", visible(name)))
 
 
 def styles() -> str:
