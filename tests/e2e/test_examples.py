@@ -115,7 +115,8 @@ def test_own_memory(tmp_path: Path, cache: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the script needs bash")
-@pytest.mark.parametrize(("model", "code"), [pytest.param("parrot/0", 0, marks=pytest.mark.real), ("parrot/1", 1)])
+@pytest.mark.real
+@pytest.mark.parametrize(("model", "code"), [("parrot/0", 0), ("parrot/1", 1)])
 def test_ci(tmp_path: Path, cache: str, model: str, code: int) -> None:
     folder = copy("ci", tmp_path)
     done = run(folder, "./gate.sh", MODEL=model, MEMORY="oracle", HUSH_ARGS=f"--hush-sample=40 -q {cache}")

@@ -44,7 +44,8 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
-@pytest.fixture(params=["one process", "-n2"])
+# Two workers take a test from three seconds to ten: test_parallel.py has the quick one.
+@pytest.fixture(params=["one process", pytest.param("-n2", marks=pytest.mark.real)])
 def run(request: pytest.FixtureRequest, project: pytest.Pytester) -> Run:
     """Run hush in a process of its own, alone and under two xdist workers; the canary judge unless another is named."""
 
@@ -70,7 +71,9 @@ def refuse(project: pytest.Pytester) -> Run:
     """The same within this process: for runs that end before anything is measured."""
 
     def start(*args: str, judge: str = "python:judging:judge") -> pytest.RunResult:
-        return project.runpytest_inprocess(*args, f"--hush-judge={judge}", "--hush-out=out", "-p", "no:xdist")
+        # pytest-asyncio warns of an unset option in a process that has other sessions.
+        alone = ("-p", "no:xdist", "-p", "no:asyncio")
+        return project.runpytest_inprocess(*args, f"--hush-judge={judge}", "--hush-out=out", *alone)
 
     return start
 

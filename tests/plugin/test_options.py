@@ -80,7 +80,7 @@ EMPTY = sorted(f"--hush-{option.name}" for option in OPTIONS if option.kind != "
 @pytest.mark.parametrize("option, value", [*((option, "") for option in EMPTY), ("--hush-baseline", " ")])
 def test_an_option_without_its_value_is_no_default(project: pytest.Pytester, option: str, value: str) -> None:
     named = [a for a in (*GOOD, "--hush-judge=python:judging:judge") if a.partition("=")[0] != option]
-    result = project.runpytest_inprocess(*named, f"{option}={value}", "-p", "no:xdist")
+    result = project.runpytest_inprocess(*named, f"{option}={value}", "-p", "no:xdist", "-p", "no:asyncio")
     text = result.stdout.str() + result.stderr.str()
     assert result.ret == pytest.ExitCode.USAGE_ERROR, text
     assert f"{option}={value}: it was given without a value (an unset variable?)" in text, text
@@ -160,3 +160,30 @@ def test_a_bad_threshold_file(refuse: Run, project: pytest.Pytester, limit: str,
     assert result.ret == pytest.ExitCode.USAGE_ERROR, text
     assert "Traceback" not in text
     pytest.LineMatcher([text.replace("\n", " ")]).fnmatch_lines([expected])
+
+
+@pytest.mark.parametrize("option", ["--setup-only", "--fixtures", "--fixtures-per-test", "--setup-plan", "--co"])
+def test_a_dry_run_neither_complains_of_the_run_folder_nor_touches_it(
+    refuse: Run, project: pytest.Pytester, option: str
+) -> None:
+    mine = project.path / "out" / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    result = refuse(*GOOD, option)
+    assert result.ret == 0
+    assert [p.name for p in mine.parent.iterdir()] == ["mine.txt"]
+    result.stdout.no_fnmatch_line("*hush::gate*")
+
+
+def test_an_exit_with_0_before_the_gates_is_no_green_run(refuse: Run, project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems():
+            pytest.exit("enough", returncode=0)
+        """
+    )
+    result = refuse(*GOOD)
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*ended with exit code 0 (pytest.exit)*", "No verdict: the run was interrupted.*"])

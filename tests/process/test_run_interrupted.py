@@ -52,6 +52,8 @@ def start(home: Path, mode: str = "work") -> subprocess.Popen[str]:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         text=True,
+        # A shell starts background jobs with this signal ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "started\n"

@@ -54,6 +54,8 @@ def start(folder: Path, *options: str, slow: str = "0.3") -> subprocess.Popen[by
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        # A shell starts background jobs with this signal ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -114,6 +116,7 @@ def test_control_c_ends_within_a_second_with_what_is_finished(folder: Path) -> N
     assert code == 0, text
 
 
+@pytest.mark.real
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_a_killed_worker_never_makes_a_pass(folder: Path) -> None:
     run = start(folder, "-n2", "--max-worker-restart=0")
@@ -133,6 +136,7 @@ def test_a_killed_worker_never_makes_a_pass(folder: Path) -> None:
     assert len({r["key"] for r in read_lines(folder / "out")}) == 80
 
 
+@pytest.mark.real
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_a_replaced_worker_still_gives_no_pass_on_lost_cases(folder: Path) -> None:
     run = start(folder, "-n2")
@@ -148,6 +152,7 @@ def test_a_replaced_worker_still_gives_no_pass_on_lost_cases(folder: Path) -> No
         assert result["status"] == "invalid", text
 
 
+@pytest.mark.real
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "workers"])
 def test_a_second_session_in_the_folder_of_a_live_one_is_refused(folder: Path, workers: tuple[str, ...]) -> None:
