@@ -96,12 +96,17 @@ def raised(error: BaseException) -> str:
 
     ``KeyError at my_memory.py:12: 'user_id'``. Known secrets are blotted out, what is no Unicode text is replaced.
     """
+    text = _text_of(error)
+    return f"{kind_and_place(error)}{': ' if text else ''}{text}"
+
+
+def kind_and_place(error: BaseException) -> str:
+    """``KeyError at my_memory.py:12``: all that may be said of an error where its text may quote a case."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
-    text = _text_of(error)
-    return f"{type(error).__name__}{where}{': ' if text else ''}{text}"
+    return f"{type(error).__name__}{where}"
 
 
 def _text_of(error: BaseException) -> str:

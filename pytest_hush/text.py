@@ -13,6 +13,8 @@ from collections.abc import Iterable
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 # Letters by their Unicode category, though nothing is drawn for them.
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
+_FEW = 16
+"""Up to so many kinds of accents are taken out one by one, which is many times as fast in a long text."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -23,7 +25,12 @@ def fold(text: str) -> str:
         return text
     text = unicodedata.normalize("NFD", text)
     # By kind of character, not by position: packs hold a million characters of some eighty kinds.
-    return text.translate({ord(c): None for c in set(text) if unicodedata.combining(c)})
+    marks = [c for c in set(text) if unicodedata.combining(c)]
+    if len(marks) > _FEW:
+        return text.translate(dict.fromkeys(map(ord, marks)))
+    for mark in marks:
+        text = text.replace(mark, "")
+    return text
 
 
 def is_blank(text: str) -> bool:

@@ -13,6 +13,7 @@ import click
 
 from pytest_hush.cli.common import print_line
 from pytest_hush.errors import HushError, UsageError
+from pytest_hush.private import write_private
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
@@ -26,7 +27,12 @@ RUN, RESULT, PAGE, COMMENT, BASELINE = "run", "result.json", "report.html", "com
 @click.command()
 @click.argument("shards", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for all that is written.")
-@click.option("--thresholds", default="demo", show_default=True, envvar="HUSH_GATE_THRESHOLDS", help="Gate file.")
+@click.option(
+    "--thresholds",
+    default="",
+    envvar="HUSH_GATE_THRESHOLDS",
+    help="Gate file. [default: hush_thresholds of the project's ini file, as for `hush ci measure`; else demo]",
+)
 @click.option(
     "--mode",
     type=click.Choice(["pr", "release"]),
@@ -69,6 +75,7 @@ def gate(
     try:
         folder = _merged(shards, out / RUN, mode)
         references = {role: path if path and path.is_file() else None for role, path in _named(baseline, anchor)}
+        thresholds = thresholds or _of_the_project(folder)
         found = _judged(folder, thresholds, mode, references, calibrations, redact, allow_no_verdict)
         failed = found.blocked
         _write(folder, found, out, pack_source, int(failed))
@@ -123,6 +130,22 @@ def run_folders(paths: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+def _of_the_project(folder: RunFolder) -> str:
+    """The gate file that pytest took for the shards where none was named; a warning where it seems another one."""
+    from pytest_hush.cli.ini import ini_setting
+    from pytest_hush.thresholds import load_thresholds
+
+    source = str(ini_setting("hush_thresholds", Path.cwd()) or "").strip() or "demo"
+    taken, measured = load_thresholds(source), folder.manifest.get("thresholds")
+    label = f"{taken.name}@{taken.version}+{taken.hash[:12]}"
+    if measured and measured != label:
+        _warn(
+            f"The run was measured with the gate file {measured} and is judged by {label} ({source}), the project's "
+            f"own: no --thresholds was given. Name the file that counts."
+        )
+    return source
+
+
 def _judged(
     folder: RunFolder,
     thresholds: str,
@@ -168,7 +191,7 @@ def _write(folder: RunFolder, found: Rejudged, out: Path, pack_source: str, code
     )
     try:
         write_result(out / RESULT, result(found.summary, exit_code=code, plugin_version=__version__))
-        (out / COMMENT).write_text(comment(found.summary, exit_code=code, records=found.records), encoding="utf-8")
+        write_private(out / COMMENT, comment(found.summary, exit_code=code, records=found.records))
     except OSError as error:
         raise UsageError(f"--out={out}: it cannot be written: {error.strerror}.") from error
     write_page(out / PAGE, render_page(material), option="--out")

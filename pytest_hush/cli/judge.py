@@ -14,6 +14,7 @@ import click
 from pytest_hush.cli.common import Group, print_line
 from pytest_hush.cli.train import train
 from pytest_hush.errors import HushError, LabelError, UsageError
+from pytest_hush.private import make_private_folder
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
@@ -93,13 +94,14 @@ def calibrate(
     from pytest_hush.judges.calibration_file import calibration_text, default_path, read_calibration
     from pytest_hush.judges.drift import compare
     from pytest_hush.report.calibration import drift_lines, lines
+    from pytest_hush.run.provenance import DIGEST, digest_field
 
     before = None if old is None else read_calibration(old)
     labelled, found, silent = read_labels(labels, half, packs)
     views = _spread(found, limit)
     silent = silent if len(views) == len(found) else ()
     chosen = make_judge(asked["spec"], asked)
-    who = JudgeId.of(chosen)
+    who = JudgeId.of(chosen, digest_field(shared=labelled.shared).get(DIGEST, ""))
     _refuse_other_policy(who, labelled)
     answers = ask(chosen, [*(v.view for v in views), *silent], asked)
     _refuse_incomplete(answers)
@@ -248,6 +250,7 @@ def _private(path: Path) -> None:
 
     if Path.cwd() / HOME in path.absolute().parents:
         make_home(Path.cwd())
+        make_private_folder(path.absolute().parent)
 
 
 def _refuse_other_policy(who: JudgeId, labels: LabelledSet) -> None:

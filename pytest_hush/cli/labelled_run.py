@@ -13,6 +13,7 @@ from pytest_hush.judges.labels_file import LabelLine, LabelProblems
 from pytest_hush.model import Pack, Record
 from pytest_hush.packs.files import Located
 from pytest_hush.report.show import question
+from pytest_hush.run.provenance import DIGEST
 from pytest_hush.store import RunFolder
 from pytest_hush.store.labels import LABELS, Label, read_labels, reply_digest
 
@@ -61,6 +62,7 @@ def read_run_labels(folder: Path, load: Callable[[str], Pack]) -> tuple[Labelled
         items=labelled,
         source=str(folder),
         policy=policies[0] if len(policies) == 1 else "",
+        shared=any(DIGEST in r.instrument for r in found),
     )
     return labelled_set, labelled_views(labelled_set, load)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--sample", type=click.IntRange(1), help="Plan only N probes.")
 @click.option("--invitations", is_flag=True, help="With invited twins, as --hush-invitations.")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 def plan(
     models: tuple[str, ...],
     memories: tuple[str, ...],
@@ -68,7 +68,7 @@ def plan(
         seed=seed,
     )
     with placeholder_keys():
-        setup = prepare(hook_relay(), options)
+        setup = prepare(hook_relay(), options, dry=True)
     for line in plan_lines(setup):
         click.echo(line)
 
@@ -118,6 +118,33 @@ def plan_lines(setup: Setup) -> list[str]:
     for (model, condition), count in Counter((c.model, c.condition.name) for c in probes).items():
         lines.append(f"  {model} under {condition}: {count} cases")
     lines += forecast.lines(plan, setup.models, setup.memories, list(setup.judges.values()), repeats)
-    lines.append(f"gates of {setup.thresholds.name} {setup.thresholds.version}: all can be passed with this plan")
+    lines += _gates(setup)
     lines += resolutions(setup.thresholds, plan)
+    return lines
+
+
+def _gates(setup: Setup) -> list[str]:
+    """Which gates of the file are about this plan, and what only a run can know of the others."""
+    from pytest_hush.gate.invited import applies, nothing_planned
+    from pytest_hush.plugin.judging import CUSTOM
+
+    plan, file = setup.plan, setup.thresholds
+    about = [g for g in file.gates if any(applies(g, c.name, plan) for c in plan.conditions)]
+    head = "all" if len(about) == len(file.gates) else f"{len(about)} of {len(file.gates)} are about this plan, and"
+    lines = [f"gates of {file.name} {file.version}: {head} can be passed with this plan"]
+    for gate in file.gates:
+        if gate not in about:
+            why = nothing_planned(gate, plan) or f"No planned condition matches {gate.condition!r}."
+            lines.append(f"gate {gate.id}: skipped. {why}")
+        elif gate.versus in ("baseline", "anchor"):
+            lines.append(f"gate {gate.id}: judged only in a run with --hush-{gate.versus}")
+    lines += [
+        f"WARNING: {text} (`hush plan` reads no conftest.py; a run refuses a name that none registers.)"
+        for text in setup.unknown
+    ]
+    brought = {**setup.models, **setup.memories, **setup.judges}
+    fixtures = (CUSTOM, "assistant")
+    custom = [name for name, found in brought.items() if found is None or name.partition("+")[0] in fixtures]
+    if custom:
+        lines.append(f"{', '.join(custom)}: from a fixture of your own, which is not looked at here")
     return lines

@@ -11,6 +11,7 @@ import click
 from pytest_hush.cli.runs import opened
 from pytest_hush.cli.show import bundled_pack
 from pytest_hush.errors import UsageError
+from pytest_hush.private import write_private
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def report(
         click.echo(f"wrote {path}: {len(page.encode()) / 1e6:.1f} MB")
     if markdown is not None:
         try:
-            markdown.write_text(comment(found.summary, exit_code=code, records=found.records), encoding="utf-8")
+            write_private(markdown, comment(found.summary, exit_code=code, records=found.records))
         except OSError as error:
             raise UsageError(f"--markdown={markdown}: it cannot be written: {error.strerror}.") from error
         click.echo(f"wrote {markdown}")

@@ -110,22 +110,11 @@ def _cost(planned: Sequence[Job], *, pack: str, sample: int | None, seed: int, j
 
 
 def _endpoints(folder: Path) -> Mapping[str, Endpoint]:
-    """The endpoints that the ini file in `folder` names, for the price alone: the runs read it by themselves."""
-    import configparser
-    import tomllib
-
+    """The endpoints that the ini file of `folder` names, for the price alone: the runs read it by themselves."""
+    from pytest_hush.cli.ini import ini_setting
     from pytest_hush.models.settings import parse_endpoints
 
-    told: object = []
-    try:
-        ini = configparser.ConfigParser(interpolation=None)
-        ini.read(folder / "pytest.ini", encoding="utf-8")
-        told = ini.get("pytest", "hush_endpoints", fallback="")
-        if not told and (folder / "pyproject.toml").is_file():
-            data = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
-            told = data.get("tool", {}).get("pytest", {}).get("ini_options", {}).get("hush_endpoints", [])
-    except (OSError, ValueError, configparser.Error, AttributeError) as error:
-        raise UsageError(f"{folder}: its ini file cannot be read for hush_endpoints ({error}).") from error
+    told = ini_setting("hush_endpoints", folder)
     lines = (
         told.splitlines() if isinstance(told, str) else [str(line) for line in told] if isinstance(told, list) else []
     )

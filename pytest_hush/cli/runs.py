@@ -13,6 +13,7 @@ import click
 
 from pytest_hush.cli.common import Group, print_line
 from pytest_hush.errors import UsageError
+from pytest_hush.plan import identity
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
@@ -69,7 +70,13 @@ def gate(run: Path | None, **options: Any) -> None:
     No model, memory or judge is called, and neither the pack nor the probes are needed: the run folder holds its
     plan. Exit code 1 when a gate blocks or no gate that blocks was judged, as in the run itself.
     """
-    judge_folder(opened(run), **options)
+    folder = opened(run)
+    if shard := folder.manifest.get("shard"):
+        raise UsageError(
+            f"{folder.path}: it is shard {shard} of its run, and gates are judged on the whole plan. Put all shards "
+            f"together: `hush merge SHARD SHARD … --out=DIR --thresholds={options['thresholds']}`."
+        )
+    judge_folder(folder, **options)
 
 
 @click.command()
@@ -86,7 +93,7 @@ def merge(shards: tuple[Path, ...], out: Path, **options: Any) -> None:
 
     folder = merge_shards(shards, out.absolute(), warn=_warn, mode=options["mode"])
     for message in folder.messages:
-        click.echo(message)
+        print_line(message)
     judge_folder(folder, **options)
 
 
@@ -141,13 +148,58 @@ def baseline() -> None:
 @baseline.command("save")
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=DEFAULT_BASELINE, show_default=True)
-def baseline_save(run: Path | None, out: Path) -> None:
+@click.option("--force", is_flag=True, help="Also of a run that did not end, and over a file that is no baseline.")
+def baseline_save(run: Path | None, out: Path, force: bool) -> None:
     """Write the scores of RUN (a run folder; by default the last one under ./.hush) to a small file to commit.
 
     It holds probe ids, exposure flags, scores, the instrument and the subject: no probe, reply, memory entry or
     disclosure. Name it with --hush-baseline or --hush-anchor.
     """
-    keep_baseline(opened(run), out)
+    folder = opened(run)
+    if not force:
+        _check_whole(folder)
+        _check_room(out)
+    keep_baseline(folder, out)
+
+
+def _check_whole(folder: RunFolder) -> None:
+    """Refuse a run that did not end: its missing cases would be missing in every comparison. Raises `UsageError`."""
+    if shard := folder.manifest.get("shard"):
+        raise UsageError(
+            f"{folder.path}: it is shard {shard} of its run. Put all shards together with `hush merge`, and save that; "
+            f"or keep this part alone with --force."
+        )
+    plan = folder.plan()
+    if plan.first_look:
+        return  # what the first look settled is not measured any further
+    planned = {identity(c) for c in plan.cases if c.kind == "probe"}
+    absent = planned - {r.identity for r in folder.records(warn=_warn)}
+    if absent and len(absent) < len(planned):
+        raise UsageError(
+            f"{folder.path}: {len(absent)} of {len(planned)} planned cases have no record: the run was interrupted, "
+            f"stopped, or a part of it was selected. Finish it (the same options and --hush-resume "
+            f"--hush-out={folder.path}), or keep the part with --force: the rest will be missing in every comparison."
+        )
+
+
+def _check_room(out: Path) -> None:
+    """Refuse to write over what is no baseline. Raises `UsageError`."""
+    from pytest_hush.errors import StoreError
+    from pytest_hush.store import load_scores
+
+    if out.is_dir():
+        raise UsageError(f"--out={out}: it is a folder. Name a file, for example {out / DEFAULT_BASELINE.name}.")
+    if not out.exists() or not out.stat().st_size:
+        return
+    try:
+        if out.suffix != ".jsonl":  # that would be read as records: never overwritten by a baseline
+            load_scores(out)
+            return
+    except StoreError:
+        pass
+    raise UsageError(
+        f"--out={out}: a file is there that is no saved baseline; nothing was written. Give another name, or --force."
+    )
 
 
 def keep_baseline(folder: RunFolder, out: Path) -> None:
@@ -168,6 +220,6 @@ def keep_baseline(folder: RunFolder, out: Path) -> None:
         revision=revision_from(folder.manifest.get("revision")),
         estimates=levels(records, plan),
     )
-    click.echo(f"wrote {out}: {kept} of {len(planned)} probe cases, {out.stat().st_size / 1024:.0f} KiB, no texts")
+    print_line(f"wrote {out}: {kept} of {len(planned)} probe cases, {out.stat().st_size / 1024:.0f} KiB, no texts")
     if kept < len(planned):
         _warn(f"{len(planned) - kept} cases were not measured: their pairs will be missing in every comparison.")

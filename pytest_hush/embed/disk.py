@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_hush.private import make_private_file, make_private_folder
 from pytest_hush.protocols import Embedder
 
 _CHUNK: Final = 64
@@ -90,7 +91,9 @@ class CachedEmbedder:
             self._give_up(error)
 
     def _open(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._path.parent)
+        if not self._path.exists():
+            make_private_file(self._path)
         try:
             return _connect(self._path)
         except sqlite3.OperationalError:

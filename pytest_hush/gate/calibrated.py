@@ -1,6 +1,7 @@
 """What is known of a run's judge: the calibrations that fit it, and whether they are what a gate file asks for.
 
-A calibration fits where judge, version, rubric, policy and embeddings are those that measured the run. One that was
+A calibration fits where judge, version, rubric, policy, embeddings and the kind of digest are those that measured the
+run. One that was
 made of a part of the items, or on the half that judges are tuned on, is no evidence and is told apart. Imports numpy.
 """
 
@@ -15,7 +16,7 @@ from typing import Any, Final
 from pytest_hush.gate.fits import Calibrated, Fit
 from pytest_hush.judges.calibration import Calibration, JudgeId
 from pytest_hush.judges.calibration_file import bundled_calibrations, default_path, read_calibration
-from pytest_hush.run.provenance import judge_fields
+from pytest_hush.run.provenance import DIGEST, judge_fields
 from pytest_hush.stats.judges import JOIN
 from pytest_hush.thresholds import Thresholds
 
@@ -84,6 +85,8 @@ def _fitting(instrument: Mapping[str, Any], names: Sequence[str], usable: Sequen
 
 
 def _are_of(judges: Sequence[JudgeId], instrument: Mapping[str, Any]) -> bool:
+    if any(j.digest != _of(instrument, DIGEST) for j in judges):
+        return False
     fields = judge_fields(judges, _of(instrument, "policy"))
     return all(fields[n] == _of(instrument, n) for n in fields if n != "embedded_build") and all(
         j.embedded_build == _of(instrument, "embedded_build") for j in judges if j.embedded_build
@@ -91,7 +94,8 @@ def _are_of(judges: Sequence[JudgeId], instrument: Mapping[str, Any]) -> bool:
 
 
 def _occurs(judge: JudgeId, instrument: Mapping[str, Any]) -> bool:
-    return all(_within(getattr(judge, f), _of(instrument, name)) for f, name in _FIELDS.items())
+    parts = all(_within(getattr(judge, f), _of(instrument, name)) for f, name in _FIELDS.items())
+    return parts and judge.digest == _of(instrument, DIGEST)
 
 
 def _within(part: str, joined: str) -> bool:
@@ -135,7 +139,7 @@ def _fault(
     assert least is not None
     asks = f"{thresholds.label} asks for a calibrated judge (min_alpha = {least:g})"
     if found is None:
-        return f"{asks}, and {_absent(name, instrument, sources)} {_command(name)}"
+        return f"{asks}, and {_absent(name, instrument, sources)} {_command(name, instrument)}"
     c = found.calibration
     if c.unreadable > thresholds.max_missing * c.n:
         return (
@@ -160,6 +164,9 @@ def _absent(name: str, instrument: Mapping[str, Any], sources: Sequence[Source])
         here, there = _of(instrument, name), getattr(c.judge, field)
         if not _within(there, here):
             return f"the calibration {nearest.path} is stale: {name} {there!r} there, {here!r} in this run."
+    if c.judge.digest != _of(instrument, DIGEST):
+        there, here = (d or "background facts alone" for d in (c.judge.digest, _of(instrument, DIGEST)))
+        return f"the calibration {nearest.path} is stale: the judge was told of {there} there, of {here} in this run."
     if c.partial is not None:
         return f"the calibration {nearest.path} is partial: {c.partial.taken} of {c.partial.of} items were judged."
     if c.labels.part not in GATED_PARTS:
@@ -167,8 +174,13 @@ def _absent(name: str, instrument: Mapping[str, Any], sources: Sequence[Source])
     return f"the calibration {nearest.path} does not fit the judges of this run together."
 
 
-def _command(name: str) -> str:
+def _command(name: str, instrument: Mapping[str, Any]) -> str:
     spec = name if name == "embedded" or "/" in name or name.startswith("python:") else "SPEC"
+    if _of(instrument, DIGEST):
+        return (
+            f"No labelled set has this digest (+shared): label a sample of such a run (hush review export RUN, then "
+            f"import). Run: hush judge calibrate RUN --judge={spec} --out=FILE, then name it: --hush-calibration=FILE"
+        )
     file = default_path(name, "labels-en-1").as_posix()
     return f"Run: hush judge calibrate labels-en-1 --judge={spec}, then name its file: --hush-calibration={file}"
 

@@ -52,6 +52,33 @@ def first_plan(plan: Plan) -> Plan:
     return replace(plan, cases=tuple(c for c in plan.cases if plan.in_first_look(c)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What is the same at every look: see `judge`."""
+
+    mode: Mode
+    selected: frozenset[Identity] | None
+    references: Mapping[str, Reference]
+    today: datetime.date
+    sensitive: Sensitive | None
+    labels: RunLabels | None
+
+    def judge(self, records: Iterable[Record], part: Plan, thresholds: Thresholds) -> list[Verdict]:
+        """The verdicts of `part`, on its own records alone."""
+        wanted = {identity(c) for c in part.cases}
+        return judge(
+            [r for r in records if r.identity in wanted],
+            part,
+            thresholds,
+            mode=self.mode,
+            selected=self.selected,
+            references=self.references,
+            today=self.today,
+            sensitive=self.sensitive,
+            labels=self.labels,
+        )
+
+
 def first_look(
     records: Iterable[Record],
     plan: Plan,
@@ -65,19 +92,11 @@ def first_look(
     labels: RunLabels | None = None,
 ) -> FirstLook:
     """Judge the first subset. An arm goes on while a gate with an interval is neither passed nor failed there."""
-    part = first_plan(plan)
-    wanted = {identity(c) for c in part.cases}
-    verdicts = judge(
-        [r for r in records if r.identity in wanted],
-        part,
-        at_look(thresholds, FIRST_SHARE),
-        mode=mode,
-        selected=selected,
-        references=references,
-        today=today,
-        sensitive=sensitive,
-        labels=labels,
-    )
+    return _first(records, plan, thresholds, _Terms(mode, selected, references, today, sensitive, labels))
+
+
+def _first(records: Iterable[Record], plan: Plan, thresholds: Thresholds, terms: _Terms) -> FirstLook:
+    verdicts = terms.judge(records, first_plan(plan), at_look(thresholds, FIRST_SHARE))
     undecided = [v for v in verdicts if v.metric not in COUNTED and v.outcome not in PASSING | {"fail", "skipped"}]
     open_arms = frozenset((v.model, v.condition) for v in undecided if v.model)
     with_reference = {(v.model, "none") for v in undecided if v.versus == "none"}
@@ -108,44 +127,13 @@ def judge_in_looks(
     others are judged on all cases of their arm. Records of an arm that needed no second look are not used: the result
     does not depend on whether they were measured.
     """
-    given, others = list(records), references or {}
+    given = list(records)
+    terms = _Terms(mode, selected, references or {}, today, sensitive, labels)
     if not plan.first_look:
-        whole = judge(
-            given,
-            plan,
-            thresholds,
-            mode=mode,
-            selected=selected,
-            references=others,
-            today=today,
-            sensitive=sensitive,
-            labels=labels,
-        )
-        return whole, plan
-    look = first_look(
-        given,
-        plan,
-        thresholds,
-        mode=mode,
-        selected=selected,
-        references=others,
-        today=today,
-        sensitive=sensitive,
-        labels=labels,
-    )
+        return terms.judge(given, plan, thresholds), plan
+    look = _first(given, plan, thresholds, terms)
     part = measured_plan(plan, look.going_on)
-    wanted = {identity(c) for c in part.cases}
-    second = judge(
-        [r for r in given if r.identity in wanted],
-        part,
-        at_look(thresholds, SECOND_SHARE),
-        mode=mode,
-        selected=selected,
-        references=others,
-        today=today,
-        sensitive=sensitive,
-        labels=labels,
-    )
+    second = terms.judge(given, part, at_look(thresholds, SECOND_SHARE))
     chosen = []
     for early, late in zip(look.verdicts, second, strict=True):
         decided = early.outcome in PASSING | {"fail"} and late.metric not in COUNTED

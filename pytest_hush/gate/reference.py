@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from pytest_hush.gate.arms import Arm
 from pytest_hush.model import Case, Record
-from pytest_hush.stats.judges import one_judgement
+from pytest_hush.stats.judges import JOIN, UNVERSIONED, one_judgement
 
 Role = Literal["baseline", "anchor"]
 Pair = tuple[str, int]
@@ -90,10 +90,28 @@ def refusal(other: Reference, instrument: Mapping[str, Any]) -> str:
         if (instrument.get(name) or "") != (other.instrument.get(name) or "")
     ]
     if not differing:
-        return ""
+        return unversioned(f"The {other.role} {other.source}", other.instrument) or unversioned("This run", instrument)
     return (
         f"The {other.role} {other.source} was measured with another instrument ({'; '.join(differing)}). Scores of two "
         f"instruments cannot be compared: measure the {other.role} again with this one."
+    )
+
+
+def unversioned(whose: str, instrument: Mapping[str, Any]) -> str:
+    """Why `instrument` cannot be shown to be the same as any other: a judge in it names no version. Else ''.
+
+    `whose` starts the sentence. An instrument that does not know its judges yet is not looked at.
+    """
+    if "judge_version" not in instrument:
+        return ""
+    known = str(instrument["judge_version"] or "")
+    if known and UNVERSIONED not in known.split(JOIN):
+        return ""
+    judge = instrument.get("judge") or "the judge"
+    return (
+        f"{whose} was measured by {judge}, which names no `version`: an edit of its code would go unnoticed, so "
+        f"scores cannot be shown to be like with like. Give the judge an attribute `version`, raise it with every "
+        f"edit, and measure both runs with it."
     )
 
 

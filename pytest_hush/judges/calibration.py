@@ -38,20 +38,24 @@ _STRICT: Final = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
 @dataclass(frozen=True, slots=True)
 class JudgeId:
-    """What must be equal for a calibration to speak of a run's judge: the judge's part of the *instrument*."""
+    """What must be equal for a calibration to speak of a run's judge: the judge's part of the *instrument*.
+
+    `digest` is '' where the judge was told of a persona's background facts alone, as in every labelled set.
+    """
 
     name: str
     version: str
     rubric: str
     policy: str
     embedded_build: str
+    digest: str = ""
 
     @classmethod
-    def of(cls, judge: Judge) -> JudgeId:
+    def of(cls, judge: Judge, digest: str = "") -> JudgeId:
         """The identity of `judge`. May load its embeddings, and so raise `MissingExtraError`."""
         name = str(getattr(judge, "name", "") or type(judge).__name__)
-        rest = (str(getattr(judge, a, "") or "") for a in ("version", "rubric", "policy", "embedded_build"))
-        return cls(name, *rest)
+        about = {a: str(getattr(judge, a, "") or "") for a in ("version", "rubric", "policy", "embedded_build")}
+        return cls(name, **about, digest=digest)
 
 
 @dataclass(frozen=True, slots=True)

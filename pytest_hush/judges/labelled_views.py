@@ -46,7 +46,7 @@ def labelled_views(labels: LabelledSet, load: Callable[[str], Pack]) -> tuple[La
     have, a turn that is not the probe's.
     """
     known = {name: _Known.of(_right(labels, name, load)) for name in sorted({x.item.pack for x in labels.items})}
-    return tuple(_view(x, known[x.item.pack]) for x in labels.items)
+    return tuple(_view(x, known[x.item.pack], labels.shared) for x in labels.items)
 
 
 def no_memory_views(labels: LabelledSet, load: Callable[[str], Pack]) -> tuple[tuple[JudgeView, str], ...]:
@@ -63,7 +63,7 @@ def no_memory_views(labels: LabelledSet, load: Callable[[str], Pack]) -> tuple[t
     return tuple(found)
 
 
-def _judge_view(item: Item, probe: Probe, known: _Known) -> JudgeView:
+def _judge_view(item: Item, probe: Probe, known: _Known, shared: bool = False) -> JudgeView:
     return judge_view(
         Case("probe", probe.id, item.turn, probe.persona, NONE, "", invited=item.invited),
         probe,
@@ -71,6 +71,7 @@ def _judge_view(item: Item, probe: Probe, known: _Known) -> JudgeView:
         known.disclosures[probe.disclosure],
         known.personas[probe.persona],
         known.pack,
+        shared=shared,
     )
 
 
@@ -92,14 +93,14 @@ def _right(labels: LabelledSet, name: str, load: Callable[[str], Pack]) -> Pack:
     return pack
 
 
-def _view(labelled: Labelled, known: _Known) -> LabelledView:
+def _view(labelled: Labelled, known: _Known, shared: bool) -> LabelledView:
     item = labelled.item
     probe = known.probes.get(item.probe)
     if probe is None:
         raise LabelError(f"{item.where}, field `probe`: read {item.probe!r}; expected a probe of {known.pack.name}.")
     _check_turn(item, probe, known)
     disclosure, persona = known.disclosures[probe.disclosure], known.personas[probe.persona]
-    view = _judge_view(item, probe, known)
+    view = _judge_view(item, probe, known, shared)
     usable = {"target", *(f.id for f in view.facts)}
     if unknown := [u for u in labelled.used if u not in usable]:
         raise LabelError(

@@ -84,6 +84,8 @@ class LabelledSet:
     no_memory: tuple[Item, ...] = ()
     """Replies without history, to uninvited turns: nothing in them can be a use of it. No reader was asked."""
     policy: str = ""
+    shared: bool = False
+    """The judges' digest lists a persona's other disclosures too: labels of a run with a ``+shared`` condition."""
 
 
 def tuning(source: str | Path) -> LabelledSet:

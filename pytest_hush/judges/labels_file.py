@@ -18,7 +18,7 @@ from pydantic.json_schema import models_json_schema
 
 from pytest_hush.errors import LabelError
 from pytest_hush.model import digest
-from pytest_hush.packs.files import MANIFEST, Located, clean, content_lines, read_lines
+from pytest_hush.packs.files import MANIFEST, Located, clean, content_lines, read_lines, read_manifest
 from pytest_hush.packs.problems import Problems
 from pytest_hush.packs.schema import Id, Sha256, Strict, Text
 
@@ -134,7 +134,7 @@ def json_schema() -> dict[str, Any]:
 
 def read_half_files(root: Path, halves: Sequence[Half], problems: Problems) -> RawLabels:
     """The manifest and the files of `halves`. Raises `LabelError` with all that is wrong with them by themselves."""
-    manifest = _read_manifest(root, problems)
+    manifest = read_manifest(root, ManifestFile, problems, noun="labelled set", command="hush judge manifest")
     items: list[Located[ItemLine]] = []
     labels: list[Located[LabelLine]] = []
     no_memory: list[Located[NoMemoryLine]] = []
@@ -187,25 +187,6 @@ def packs_named(root: Path) -> tuple[str, ...]:
             found |= {cast("ItemLine", line.value).pack for line in read_lines(path, body, ItemLine, problems)}
     problems.check()
     return tuple(sorted(found))
-
-
-def _read_manifest(root: Path, problems: Problems) -> ManifestFile:
-    if not root.is_dir():
-        found = "is a file" if root.exists() else "does not exist"
-        raise LabelError(f"{root} {found}; expected the folder of a labelled set (it holds {MANIFEST}).")
-    if not (root / MANIFEST).is_file():
-        raise LabelError(
-            f"{root} holds no {MANIFEST}; expected the folder of a labelled set. Run `hush judge manifest {root}` if "
-            f"you have just written one."
-        )
-    body = _bytes(root / MANIFEST)
-    if clean(MANIFEST, body, problems):
-        try:
-            return ManifestFile.model_validate_json(body)
-        except ValidationError as error:
-            problems.add_invalid(MANIFEST, None, error)
-    problems.check()
-    raise AssertionError("unreachable: a manifest that is not returned has a problem")
 
 
 def _read(root: Path, path: str, manifest: ManifestFile, model: type[Any], problems: Problems) -> list[Located[Any]]:

@@ -14,7 +14,7 @@ from pytest_hush.model import Judgement, JudgeView
 from pytest_hush.protocols import Judge
 from pytest_hush.secrets import blot
 
-_TEXTS = ("version", "rubric", "policy")
+_TEXTS = ("rubric", "policy")
 _CARRIED = ("languages", "screening", "cacheable", "deterministic", "close")
 
 
@@ -36,7 +36,8 @@ class CallableJudge:
         for attribute in _TEXTS:
             if hasattr(target, attribute):
                 setattr(self, attribute, str(getattr(target, attribute) or ""))
-        if not own_version(target):
+        self.version = own_version(target)  # an inherited one says nothing of the code that was added
+        if not self.version:
             self.cacheable = False
         for attribute in _CARRIED:
             if getattr(target, attribute, None) is not None:

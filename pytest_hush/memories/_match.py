@@ -8,17 +8,29 @@ from collections.abc import Sequence
 from pytest_hush.model import Disclosure
 from pytest_hush.text import has_stem, words
 
+_LONG = 100_000
+"""Characters. No session is so long; a reply or entry that is comes once, and its words would fill the memory."""
 
-@functools.lru_cache(maxsize=4096)
-def _words(text: str) -> tuple[list[str], str]:
+
+def _split(text: str) -> tuple[list[str], str]:
     found = words(text)
     return found, " " + " ".join(found)
 
 
-@functools.lru_cache(maxsize=65536)
+_words = functools.lru_cache(maxsize=4096)(_split)
+
+
 def found_stems(text: str, stems: tuple[str, ...]) -> tuple[str, ...]:
     """Those of `stems` that occur in `text`: `text.stems_in`, faster on long texts."""
-    found, joined = _words(text)
+    return _among(*_split(text), stems) if len(text) > _LONG else _remembered(text, stems)
+
+
+@functools.lru_cache(maxsize=65536)
+def _remembered(text: str, stems: tuple[str, ...]) -> tuple[str, ...]:
+    return _among(*_words(text), stems)
+
+
+def _among(found: list[str], joined: str, stems: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(
         # A substring test in C first: most stems are absent from most sessions.
         stem

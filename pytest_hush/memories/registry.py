@@ -35,7 +35,7 @@ _CONTROLS: Final[Mapping[str, ControlKind]] = {
     "neutral": "neutral",
     "irrelevant-sensitive": "irrelevant-sensitive",
 }
-_MODIFIERS: Final = (BOUNDARY, SHARED, REVOKED, GUARD)
+MODIFIERS: Final = (BOUNDARY, SHARED, REVOKED, GUARD)
 
 
 def resolve_memory(
@@ -123,8 +123,8 @@ def check_modifiers(condition: Condition) -> None:
         )
     check_guard(condition)
     for modifier in condition.modifiers:
-        if modifier not in _MODIFIERS:
-            known = ", ".join(f"+{m}" for m in sorted(_MODIFIERS))
+        if modifier not in MODIFIERS:
+            known = ", ".join(f"+{m}" for m in sorted(MODIFIERS))
             raise UsageError(f"--hush-memory={condition.name}: there is no modifier +{modifier} (known: {known}).")
 
 

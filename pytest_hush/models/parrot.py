@@ -82,6 +82,11 @@ class Parrot:
         """What changes an answer besides the prompt; `version` is that of the parrot's own wording."""
         return {"degree": self.degree, "version": 1}
 
+    @property
+    def answers_as(self) -> tuple[object, ...]:
+        """What two names of one parrot have in common."""
+        return ("parrot", self.degree, self.max_tokens)
+
     def count_tokens(self, text: str) -> int:
         """Four characters are one token."""
         return count_tokens(text)

@@ -75,6 +75,11 @@ class Recorded:
         kept = self.recording
         return {"recording": f"{kept.name}@{kept.version}+{kept.hash[:12]}", "decoding": kept.decoding}
 
+    @property
+    def answers_as(self) -> tuple[object, ...]:
+        """What two names of one recording have in common."""
+        return ("recorded", self.recording.hash)
+
     def count_tokens(self, text: str) -> int:
         """Four characters are one token."""
         return count_tokens(text)

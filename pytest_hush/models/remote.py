@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from pytest_hush.errors import MissingExtraError, UsageError
-from pytest_hush.model import Prompt, Reply, Usage
+from pytest_hush.model import Prompt, Reply, Usage, canonical_json
 from pytest_hush.models import faults, prices
 from pytest_hush.models.settings import DEFAULT_MAX_TOKENS, ModelSettings, shown_url
 from pytest_hush.secrets import blot, register
@@ -71,6 +71,11 @@ class RemoteModel(ABC):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._dropped: dict[str, str] = {}
         self._answered = False
+
+    @property
+    def answers_as(self) -> tuple[object, ...]:
+        """What two names of one model at one address have in common; never shown, it holds the key."""
+        return (type(self).__name__, self._base_url, self._model, self._key, canonical_json(self.settings))
 
     @abstractmethod
     def _new_client(self) -> Any:

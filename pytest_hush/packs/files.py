@@ -36,6 +36,7 @@ MAX_LINE: Final = 1 << 20
 _BOM: Final = b"\xef\xbb\xbf"
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Strict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def read_raw(root: Path) -> RawPack:
     together, because an edit with a typing mistake breaks both.
     """
     problems = Problems(root)
-    manifest = _read_manifest(root, problems)
+    manifest = read_manifest(root, ManifestFile, problems, noun="probe pack", command="hush probes manifest")
     raw = RawPack(manifest)
     contents = {path: body for path, body in _read_files(root, manifest, problems) if clean(path, body, problems)}
     for path, body in contents.items():
@@ -122,20 +123,28 @@ def read_bytes(path: Path) -> bytes:
         raise PackError(f"{path} cannot be read ({error.strerror}); expected a readable file.") from None
 
 
-def _read_manifest(root: Path, problems: Problems) -> ManifestFile:
+def read_manifest(root: Path, model: type[M], problems: Problems, *, noun: str, command: str) -> M:
+    """``manifest.json`` of the folder `root` as `model`. `noun` says what the folder holds, `command` what writes it.
+
+    Raises the error of `problems`: no such folder, no manifest in it, or one that cannot be read or has a defect.
+    """
     if not root.exists():
-        raise PackError(f"{root} does not exist; expected the folder of a probe pack, or the name of a bundled one.")
+        raise problems.error(f"{root} does not exist; expected the folder of a {noun}, or the name of a bundled one.")
     if not root.is_dir():
-        raise PackError(f"{root} is a file; expected the folder of a probe pack (it holds {MANIFEST}).")
-    if not (root / MANIFEST).is_file():
-        raise PackError(
-            f"{root} holds no {MANIFEST}; expected the folder of a probe pack. Run `hush probes manifest {root}` "
-            f"if you have just written one."
+        raise problems.error(f"{root} is a file; expected the folder of a {noun} (it holds {MANIFEST}).")
+    path = root / MANIFEST
+    if not path.is_file():
+        raise problems.error(
+            f"{root} holds no {MANIFEST}; expected the folder of a {noun}. Run `{command} {root}` if you have just "
+            f"written one."
         )
-    body = read_bytes(root / MANIFEST)
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise problems.error(f"{path} cannot be read ({error.strerror}); expected a readable file.") from None
     if clean(MANIFEST, body, problems):
         try:
-            return ManifestFile.model_validate_json(body)
+            return model.model_validate_json(body)
         except ValidationError as error:
             problems.add_invalid(MANIFEST, None, error)
     problems.check()

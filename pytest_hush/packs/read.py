@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from pytest_hush.model import (
     Turn,
     digest,
 )
-from pytest_hush.packs.files import RawPack, read_raw
+from pytest_hush.packs.files import MANIFEST, RawPack, read_raw
 from pytest_hush.packs.schema import DisclosureLine, ManifestFile, TurnLine
 from pytest_hush.packs.structure import check_structure
 
@@ -42,12 +43,15 @@ def load_pack(source: str | Path) -> Pack:
     field of up to ten problems.
     """
     root = _root(source)
+    _refuse_other_data(root)
     raw = read_raw(root)
     check_structure(raw, root)
     return _build(raw)
 
 
 def _root(source: str | Path) -> Path:
+    if not str(source):
+        raise PackError("Pack '': an empty name (an unset variable?). Name a bundled pack, or a pack's folder.")
     if isinstance(source, Path) or "/" in source or "\\" in source:
         return Path(source).expanduser()
     try:
@@ -56,6 +60,23 @@ def _root(source: str | Path) -> Path:
         if Path(source).is_dir():
             return Path(source)
         raise
+
+
+def _refuse_other_data(root: Path) -> None:
+    """Labelled sets and recorded replies have a manifest too: one line says what they are, instead of what they lack.
+
+    Raises `PackError`.
+    """
+    try:
+        found = json.loads((root / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return  # whoever reads the pack says what is wrong
+    if not isinstance(found, dict) or "private" in found:
+        return
+    if isinstance(found.get("packs"), dict):
+        raise PackError(f"{root} is a labelled set, not a probe pack: `hush judge calibrate {root}` reads it.")
+    if isinstance(found.get("pack"), dict):
+        raise PackError(f"{root} holds recorded replies, not a probe pack: --hush-model=recorded replays them.")
 
 
 def pack_hash(manifest: ManifestFile) -> str:

@@ -12,8 +12,24 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_hush.errors import UsageError
-from pytest_hush.model import NONE, Case, Condition, Disclosure, Pack, Persona, PositiveControl, Probe, digest
+from pytest_hush.model import (
+    BOUNDARY,
+    GUARD,
+    NONE,
+    REVOKED,
+    SHARED,
+    Case,
+    Condition,
+    Disclosure,
+    Pack,
+    Persona,
+    PositiveControl,
+    Probe,
+    digest,
+)
 
+MOST_CASES = 1_000_000
+"""Probe cases of one plan, a bound on memory: each is an object here and a test in pytest."""
 Identity = tuple[str, str, str, bool, int]
 """(model, condition, probe_id, invited, repeat): one case of a plan and the `identity` of its record."""
 
@@ -77,7 +93,24 @@ def parse_conditions(values: Iterable[str]) -> tuple[Condition, ...]:
                     f"'vector', 'full-context' or 'mem0+boundary', separated by commas."
                 )
             found.setdefault(condition.name, condition)
+    _refuse_aliases(found.values())
     return tuple(found.values())
+
+
+def _refuse_aliases(conditions: Iterable[Condition]) -> None:
+    """Raise `UsageError` where two names are one condition: it would count twice in every correction."""
+    seen: dict[tuple[str, tuple[str, ...]], str] = {}
+    for condition in conditions:
+        if not set(condition.modifiers) <= {BOUNDARY, SHARED, REVOKED, GUARD}:
+            continue  # of somebody's own modifiers nobody knows whether their order matters
+        if len(set(condition.modifiers)) < len(condition.modifiers):
+            raise UsageError(f"--hush-memory={condition.name}: a modifier stands twice; name each once.")
+        first = seen.setdefault((condition.base, tuple(sorted(condition.modifiers))), condition.name)
+        if first != condition.name:
+            raise UsageError(
+                f"--hush-memory={condition.name}: it is the same condition as {first}, which is named too. The order "
+                f"of modifiers means nothing; name it once."
+            )
 
 
 def parse_shard(value: str) -> tuple[int, int]:
@@ -171,6 +204,12 @@ def build_plan(
             f"has some."
         )
     probes = pack.probes if sample is None else sample_probes(pack, sample, seed, invited=invitations)
+    if (count := len(probes) * len(conditions) * len(models) * repeats) > MOST_CASES:
+        raise UsageError(
+            f"The plan would have {count:,} cases: {len(probes)} probes, {len(conditions)} conditions, {len(models)} "
+            f"models, {repeats} repeats. A run holds at most {MOST_CASES:,}. Lower --hush-repeats, plan a sample "
+            f"(--hush-sample), or measure fewer models and conditions in one run."
+        )
     disclosures = {d.id: d for d in pack.disclosures}
     lines = {i.probe: pack.invitation_lines[i.line] for i in pack.invitations} if invitations else {}
     personas = [p.id for p in pack.personas if any(q.persona == p.id for q in probes)]

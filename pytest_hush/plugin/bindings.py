@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_hush.errors import UsageError
 from pytest_hush.plugin.conditions import custom_memories
 from pytest_hush.plugin.judging import CUSTOM, check_policies, distinct
-from pytest_hush.plugin.setup import Setup
+from pytest_hush.plugin.setup import Setup, check_comparable
 
 if TYPE_CHECKING:
     import pytest
@@ -81,6 +81,7 @@ def make_binding(setup: Setup, model: Any, memory: Any, judge: Any, assistant: A
 
         judges[name] = wrap_judge(value, name=name)
     check_policies(judges, setup.options, setup.thresholds)
+    check_comparable(setup.references, setup.plan, judges, setup.options)
     if assistant is not None:
         models = {name: value or _Closed() for name, value in models.items()}
     return Binding(

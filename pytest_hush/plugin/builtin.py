@@ -109,7 +109,7 @@ def pytest_hush_pack(spec: str, options: Options) -> Pack:
     from pytest_hush.packs import load_pack
 
     folder = options.rootpath / spec
-    pack = load_pack(folder if folder.is_dir() else spec)
+    pack = load_pack(folder if spec and folder.is_dir() else spec)
     if options.background is None:
         return pack
     from pytest_hush.packs import plant_into, read_background

@@ -8,22 +8,30 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_hush.errors import StoreError
+from pytest_hush.plan import identity
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pytest_hush.gate import Verdict
     from pytest_hush.gate.fits import Calibrated
     from pytest_hush.model import Record
+    from pytest_hush.plan import Plan
     from pytest_hush.plugin.session import HushSession
     from pytest_hush.report.summary import Summary
 
 RESULT = "result.json"
+INTERRUPTED = 2
+"""pytest's exit code of a session that was interrupted."""
 
 
-def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
-    """Judge the run and write ``result.json``. The second value is why a run without any verdict fails, or ''."""
+def conclude(session: HushSession, *, stopped: str = "", tests_failed: bool = False) -> tuple[Summary, str]:
+    """Judge the run and write ``result.json``. The second value is why a run without any verdict fails, or ''.
+
+    `tests_failed`: a test failed, so that the session will end with 1 whatever the gates say.
+    """
     from pytest_hush.gate import comparisons, contrasts, estimates, exit_blocked, judge_in_looks, no_verdict, opinions
     from pytest_hush.gate.corrected import reviewed
     from pytest_hush.gate.fits import withheld
@@ -74,7 +82,7 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
         stopped=stopped,
         screening_judge=setup.screening(aggregate),
         run_folder=str(folder.path),
-        notes=run_notes(session, scored),
+        notes=run_notes(session, scored, part),
         contrasts=[
             *contrasts(scored, part, setup.references, confidence=confidence, **taken),
             *invitation_contrasts(scored, part, confidence=confidence),
@@ -89,7 +97,7 @@ def conclude(session: HushSession, *, stopped: str = "") -> tuple[Summary, str]:
     if failed:
         summary = replace(summary, status="skipped", reason=failed)
     # Written now, and once more when the session's exit code is known: a crash in between loses nothing.
-    code = 1 if failed or stopped or exit_blocked(verdicts) else 0
+    code = 1 if failed or stopped or tests_failed or exit_blocked(verdicts) else 0
     summary = _write_result(session, summary, code)
     write_report(session, summary, code, whole)
     return summary, failed or session.unwritten
@@ -132,13 +140,30 @@ def write(session: HushSession, summary: Summary, exit_code: int) -> Summary:
     return summary
 
 
+def forget_result(folder: Path) -> None:
+    """Remove the ``result.json`` of an earlier session: a session that does not come to judging leaves none.
+
+    Raises `StoreError` when that is impossible.
+    """
+    path = folder / RESULT
+    try:
+        if path.is_file():
+            path.unlink()
+    except OSError as error:
+        raise StoreError(
+            f"{path}: the result of an earlier session cannot be removed: {error.strerror}. Give another --hush-out."
+        ) from error
+
+
 def _write_result(session: HushSession, summary: Summary, exit_code: int) -> Summary:
     """Write ``result.json`` with the process's `exit_code`; a session that failed beside passing gates is an error."""
     from pytest_hush.report.result import result, write_result
 
     assert session.folder is not None
-    if exit_code and summary.status == "passed":
-        summary = replace(summary, status="error", reason="Every gate passed, but the session failed: see its tests.")
+    if exit_code and summary.status in ("passed", "undecided"):
+        gates = "Every gate passed" if summary.status == "passed" else "No gate blocks"
+        why = "was interrupted" if exit_code == INTERRUPTED else "failed: see its tests"
+        summary = replace(summary, status="error", reason=f"{gates}, but the session {why}.")
     data = result(summary, exit_code=exit_code, plugin_version=__version__)
     try:
         write_result(session.folder.path / RESULT, data)
@@ -161,7 +186,7 @@ def _lines(session: HushSession, summary: Summary | None, *, width: int) -> list
     lines = [*session.messages, *([session.unwritten] if session.unwritten else [])]
     if summary is None:
         kept = len(session.records())
-        total = len(session.setup.plan.cases)
+        total = sum(session.setup.plan.in_shard(c) for c in session.setup.plan.cases)
         lines.append(f"No verdict: the run was interrupted. {kept} of {total} records are kept.")
         lines.append(f"Finish it with the same options and --hush-resume --hush-out={folder.path}")
         return lines
@@ -184,14 +209,20 @@ def _lines(session: HushSession, summary: Summary | None, *, width: int) -> list
     return lines
 
 
-def run_notes(session: HushSession, records: Sequence[Record]) -> list[str]:
-    """Lines on cases that carry no score, on calls, and on cache misses where they were asked for."""
+def run_notes(session: HushSession, records: Sequence[Record], part: Plan) -> list[str]:
+    """Lines on cases that carry no score, on calls, and on cache misses where they were asked for.
+
+    `part` is what the verdicts rest on: cases outside of it were settled at the first of two looks.
+    """
     planned = [c for c in session.setup.plan.cases if session.setup.plan.in_shard(c)]
     missing: Counter[str] = Counter(r.status for r in records if not r.measured)
-    absent = len(planned) - len(records)
-    if absent > 0:
-        missing["absent"] = absent
+    found, needed = {r.identity for r in records}, {identity(c) for c in part.cases}
+    absent = [i for c in planned if (i := identity(c)) not in found]
+    if unmeasured := sum(i in needed for i in absent):
+        missing["absent"] = unmeasured
     lines = []
+    if spared := len(absent) - unmeasured:
+        lines.append(f"Not needed: {spared} of {len(planned)} cases. The first look had settled their gates.")
     if missing:
         parts = ", ".join(f"{n} {status}" for status, n in sorted(missing.items()))
         lines.append(f"Not measured: {parts} of {len(planned)} cases. Silence that was not measured is never a pass.")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_hush.errors import StoreError, UsageError
 from pytest_hush.plan import identity
+from pytest_hush.plugin.foreseen import check_place
+from pytest_hush.private import make_private_folder
 from pytest_hush.stats.judges import JOIN
 from pytest_hush.version import __version__
 
@@ -27,17 +29,21 @@ def open_run_folder(session: HushSession) -> RunFolder:
     It is held until the session ends: raises `StoreError` when another session is at work there, `UsageError` when
     there is nothing to resume, or the run there was another one.
     """
+    from pytest_hush.plugin.conclude import forget_result
     from pytest_hush.store import RunFolder, latest, revision_of
     from pytest_hush.store.folder import MANIFEST
     from pytest_hush.store.hold import hold, refuse_held
 
     options, root = session.options, session.options.rootpath
+    if options.report is not None:
+        check_place(options.report)
     manifest = run_manifest(session.setup)
     if not options.resume:
         if options.out is not None and (options.out / MANIFEST).is_file():
             refuse_held(options.out)  # before it is renamed away from a session that still writes into it
         folder = RunFolder.create(options.out, {**manifest, "revision": revision_of(root)}, root=root)
         session.let_go = hold(folder.path)
+        forget_result(folder.path)
         folder.keep_plan(session.setup.plan)
         session.messages += folder.messages
         return folder
@@ -51,6 +57,7 @@ def open_run_folder(session: HushSession) -> RunFolder:
         if (path / MANIFEST).is_file():
             session.let_go = hold(path)
         folder = RunFolder.resume(path, manifest)
+        forget_result(path)
         taken = sum(r.subject.get("reusable") is False and r.measured for r in folder.records())
     except StoreError as error:
         raise UsageError(f"--hush-resume: {error}") from None
@@ -70,7 +77,7 @@ def open_cache(options: Options) -> Cache | None:
     if options.cache is None:
         return None
     try:
-        options.cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(options.cache.parent)
     except OSError as error:
         raise StoreError(f"--hush-cache={options.cache}: its folder cannot be made: {error.strerror}.") from error
     return Cache(options.cache)
@@ -136,7 +143,9 @@ def ready_records(session: HushSession) -> Mapping[str, Record]:
 
 def make_engine(session: HushSession, binding: Binding, log: RecordLog, ready: Mapping[str, Record]) -> Engine:
     """The engine for one binding: this process's share of the limit, the shared cache and budget."""
+    from pytest_hush.loading import kind_and_place
     from pytest_hush.run import Engine, Pipeline, RetryPolicy, RunOptions
+    from pytest_hush.run.wording import error_text
     from pytest_hush.store import Budget
 
     options, setup = session.options, session.setup
@@ -161,7 +170,8 @@ def make_engine(session: HushSession, binding: Binding, log: RecordLog, ready: M
     def on_record(record: Record) -> None:
         hook.pytest_hush_record(record=record)
 
-    return Engine(pipeline, log, ready=ready, on_record=on_record)
+    telling = kind_and_place if session.secret else error_text
+    return Engine(pipeline, log, ready=ready, on_record=on_record, telling=telling)
 
 
 def planned_records(session: HushSession) -> list[Record]:

@@ -30,6 +30,8 @@ class GateKeeper:
         self.session = session
         self.summary: Summary | None = None
         self.unjudged = ""
+        self.ended = False
+        """True once the loop came to an end that pytest's exit code tells of."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -59,12 +61,14 @@ class GateKeeper:
         except (session.Failed, session.Interrupted) as stop:
             if self._judges:
                 self._conclude(session, stopped=str(stop) or "the session was stopped")
+            self.ended = True
             raise
         if state.dry:
             return outcome
         state.drain()
         if state.worker is None and self._judges:
             self._conclude(session)
+        self.ended = True
         return outcome
 
     @property
@@ -76,7 +80,7 @@ class GateKeeper:
         from pytest_hush.plugin.conclude import conclude
 
         try:
-            self.summary, failed = conclude(self.session, stopped=stopped)
+            self.summary, failed = conclude(self.session, stopped=stopped, tests_failed=bool(session.testsfailed))
         except HushError as error:
             # The records cannot be read (another run took the folder, a foreign schema): no verdict, said as such.
             self.unjudged = str(error)
@@ -96,14 +100,30 @@ class GateKeeper:
         self.session.close()  # before the closing section counts what is kept
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """The result says what the process will say: a case that failed beside passing gates fails both."""
-        if self.session.worker is None and self.session.folder is not None and not self.session.dry:
-            from pytest_hush.plugin.conclude import keep_calls, write
+        state = self.session
+        if state.worker is not None or state.dry:
+            return
+        code = int(exitstatus)
+        if code == 0 and state.active and not self.ended:
+            # `pytest.exit(returncode=0)` of a test or conftest.py: what was not judged is never green.
+            code = session.exitstatus = int(pytest.ExitCode.INTERRUPTED)
+            state.messages += (
+                "The session was ended with exit code 0 (pytest.exit) before its gates were reported: it counts as "
+                f"interrupted, exit code {code}.",
+            )
+        if state.folder is not None:
+            from pytest_hush.plugin.conclude import forget_result, keep_calls, write
 
             if self.summary is not None:
-                self.summary = write(self.session, self.summary, int(exitstatus))
-            keep_calls(self.session)
+                self.summary = write(state, self.summary, code)
+            elif not self.unjudged:
+                try:
+                    forget_result(state.folder.path)  # an interrupt may have come in the middle of judging
+                except HushError as error:
+                    state.messages += (str(error),)
+            keep_calls(state)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         state = self.session

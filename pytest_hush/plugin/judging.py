@@ -82,7 +82,7 @@ def check_readable(judges: Mapping[str, Judge | None], models: Iterable[str]) ->
 def check_policies(judges: Mapping[str, Judge | None], options: Options, thresholds: Thresholds) -> None:
     """Refuse judges, a ``--hush-policy`` and a threshold file that are not of one policy. Raises `UsageError`.
 
-    A judge of the user's that names no policy goes with any.
+    A judge of the user's that names no policy goes with any, and every surface warns; in release mode it is refused.
     """
     policy = run_policy(options)
     for name, judge in judges.items():
@@ -93,6 +93,12 @@ def check_policies(judges: Mapping[str, Judge | None], options: Options, thresho
                 f"{policy_name(own)!r}. Leave the option out, or name a judge of that policy."
             )
         measured = own or (policy.id if options.policy else "")
+        if judge is not None and not measured and options.mode == "release":
+            raise UsageError(
+                f"--hush-mode=release: the judge {name} names no policy, so nothing shows that it measures "
+                f"{thresholds.policy!r}, that of the gate file. Give the judge an attribute `policy`, or name the one "
+                f"that it applies with --hush-policy."
+            )
         if measured and not is_for(thresholds.policy, measured):
             raise UsageError(
                 f"--hush-thresholds={options.thresholds}: the file is for the policy {thresholds.policy!r}, the judge "

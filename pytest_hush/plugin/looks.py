@@ -16,7 +16,7 @@ def take_first_look(session: HushSession) -> frozenset[tuple[str, str]]:
     setup = session.setup
     arms = frozenset((m, c.name) for m in setup.plan.models for c in setup.plan.conditions)
     if session.selected is not None and len(session.selected) < len(setup.plan.cases):
-        return arms  # a selection is judged on nothing: what was asked for is measured
+        return arms  # what was asked for by name is measured, whatever a look at a part of it would say
     look = first_look(
         session.records(),
         setup.plan,

@@ -51,7 +51,8 @@ def write_report(
     try:
         write_page(path, page)
     except UsageError as error:
-        session.unwritten = str(error)
+        if str(error) not in session.unwritten:
+            session.unwritten = f"{session.unwritten} {error}".strip()
         return
     session.config.stash[WRITTEN] = said
 
@@ -68,7 +69,7 @@ def append_step_summary(session: HushSession, summary: Summary, exit_code: int) 
     try:
         taken = path.stat().st_size if path.exists() else 0
         text = step_summary(summary, exit_code=exit_code, records=session.records(), limit=SUMMARY_LIMIT - taken)
-        with path.open("a", encoding="utf-8") as file:
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except OSError as error:
         session.messages += (f"The step summary {named} cannot be written: {error.strerror}. The verdicts stand.",)

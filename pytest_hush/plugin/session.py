@@ -6,6 +6,7 @@ the items it is given and appends to records of its own.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_hush.errors import HushError, UsageError
+from pytest_hush.errors import HushError, StoreError, UsageError
 from pytest_hush.plan import Identity, identity
 from pytest_hush.plugin.ahead import next_block, shuffled
 from pytest_hush.plugin.bindings import check_overrides, make_binding, overrides
@@ -30,6 +31,8 @@ BUDGET_REFUSAL = "--hush-max-cost="
 """How the message of a `BudgetError` starts: the run stops there, and can be resumed."""
 HOPELESS = 20
 """Stop after so many equal failures in a row: what follows would cost time and money, and fail alike."""
+DRY = ("collectonly", "setupplan", "setuponly", "showfixtures", "show_fixtures_per_test", "cacheshow")
+"""Options of pytest with which nothing is measured or judged, and no run folder is touched."""
 AHEAD = 4
 """Look-ahead in multiples of the in-flight limit: at 1x one slow head stalls the whole window."""
 
@@ -45,7 +48,7 @@ class HushSession:
         distributes = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
         self.controller = self.worker is None and distributes
         option = config.option
-        self.dry = any(getattr(option, name, False) for name in ("collectonly", "setupplan", "setuponly"))
+        self.dry = any(getattr(option, name, False) for name in DRY)
         self.active = False
         self.folder: RunFolder | None = None
         self.cache: Cache | None = None
@@ -113,6 +116,8 @@ class HushSession:
 
     def measure(self, item: pytest.Item, case: Case, *fixtures: Any) -> Record:
         """The record of `case`, waited for; `fixtures` are the values of the four overridable ones."""
+        if self.dry:  # --setup-only comes this far
+            pytest.skip("nothing is measured in a dry run")
         if self.fatal:
             item.session.shouldfail = self.fatal
             pytest.fail(self.fatal, pytrace=False)
@@ -126,12 +131,19 @@ class HushSession:
         engine = self.engines[key]
         engine.submit(case)
         progress = self.config.pluginmanager.get_plugin("hush-progress")
-        record: Record = engine.result(case, on_wait=getattr(progress, "refresh", None))
+        record: Record | None = None
+        with contextlib.suppress(StoreError):  # the disk is full: `fatal` says so
+            record = engine.result(case, on_wait=getattr(progress, "refresh", None))
+        if record is None:
+            # Not redacted: the message names a file of the run, and no text of a case.
+            self.fatal = self.fatal or engine.fatal
+            item.session.shouldfail = self.fatal
+            pytest.fail(self.fatal, pytrace=False)
         self._failures = [] if record.status not in ("error", "unscored") else [*self._failures, record.error]
         stop = engine.fatal or (record.error if record.error.startswith(BUDGET_REFUSAL) else "")
         if len(self._failures) >= HOPELESS and len(set(self._failures)) == 1:
             stop = stop or f"{HOPELESS} cases in a row failed alike: {self._failures[0]}"
-        if stop and self.secret:
+        if stop and self.secret and not engine.unkept:
             from pytest_hush.report.redact import error_kind
 
             stop = error_kind(stop)

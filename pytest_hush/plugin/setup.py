@@ -15,6 +15,7 @@ from pytest_hush.errors import HushError, UsageError
 from pytest_hush.loading import in_one_line
 from pytest_hush.model import DEMONSTRATION_MODELS, Condition, Pack
 from pytest_hush.plan import Plan, build_plan, parse_conditions, parse_shard
+from pytest_hush.plugin.foreseen import gate_names, refuse_aliases, refuse_unjudgeable
 from pytest_hush.plugin.judging import CUSTOM as CUSTOM
 from pytest_hush.plugin.judging import check_policies, check_readable, resolve_judges, run_policy
 
@@ -44,6 +45,8 @@ class Setup:
     """The calibrations that were named, and those that ship with the package."""
     guard: Callable[[Memory], Memory] = lambda memory: memory
     """What puts the gates of ``+guard`` around a memory that a fixture brings."""
+    unknown: Sequence[str] = ()
+    """Of a dry run: sentences on gates whose names only a conftest.py could know. A run refuses them."""
 
     @property
     def judge(self) -> Judge | None:
@@ -56,10 +59,11 @@ class Setup:
         return any(bool(getattr(judge, "screening", False)) for judge in counting)
 
 
-def prepare(hook: Any, options: Options) -> Setup:
+def prepare(hook: Any, options: Options, *, dry: bool = False) -> Setup:
     """Resolve `options` through the hooks (`hook` is pytest's or the command line's hook relay).
 
-    Raises `UsageError` and its kinds with one clear message.
+    `dry`: nothing will be measured, no conftest.py was read, and no run to compare with is named. Raises `UsageError`
+    and its kinds with one clear message.
     """
     if not options.model:
         raise UsageError(
@@ -83,7 +87,14 @@ def prepare(hook: Any, options: Options) -> Setup:
         if given is None:
             raise UsageError(f"--hush-model={spec!r}: no provider answers to that name.")
         model = wrap_model(given, name=str(getattr(given, "name", "") or spec))
-        models[str(getattr(model, "name", "") or spec)] = model
+        called = str(getattr(model, "name", "") or spec)
+        if called in models:
+            raise UsageError(
+                f"--hush-model={spec}: another generator that is named is called {called!r} too, and no record could "
+                f"tell them apart. Name one of them, or give each a name of its own."
+            )
+        models[called] = model
+    refuse_aliases(models)
     for name, found in models.items():
         if options.mode == "release" and (is_demonstration(name) or getattr(found, "demonstration", False)):
             raise UsageError(
@@ -104,7 +115,7 @@ def prepare(hook: Any, options: Options) -> Setup:
         options.judge or (default_judge(tuple(models)),),
     )
     check_readable(judges, models)
-    from pytest_hush.gate import check, refusal
+    from pytest_hush.gate import check
     from pytest_hush.gate.calibrated import read_sources
     from pytest_hush.gate.looks import SECOND_SHARE, at_look
     from pytest_hush.gate.reading import read_references
@@ -136,16 +147,57 @@ def prepare(hook: Any, options: Options) -> Setup:
         if callable(check_plan):  # one that cannot answer everything (`recorded`) says so before the first case
             check_plan(plan)
     thresholds = load_thresholds(options.thresholds)
+    unknown = gate_names(
+        thresholds,
+        plan,
+        hook,
+        lambda name: _ask(
+            hook,
+            "pytest_hush_memory",
+            condition=Condition.parse(name).unguarded,
+            pack=pack,
+            models=known,
+            options=options,
+        ),
+    )
+    if unknown and not dry:
+        raise UsageError(unknown[0])
     check_policies(judges, options, thresholds)
     check(at_look(thresholds, SECOND_SHARE) if plan.first_look else thresholds, plan)
     calibrations = read_sources(options.calibration)
-    references = read_references({"baseline": options.baseline, "anchor": options.anchor}, thresholds, plan)
+    compared = {} if dry else {"baseline": options.baseline, "anchor": options.anchor}
+    references = read_references(compared, thresholds, plan)
+    refuse_unjudgeable(thresholds, plan, options, ("baseline", "anchor") if dry else references)
+    check_comparable(references, plan, judges, options)
+    policy = run_policy(options)
+    return Setup(
+        options,
+        pack,
+        plan,
+        thresholds,
+        models,
+        memories,
+        judges,
+        policy,
+        references,
+        calibrations,
+        guard,
+        tuple(unknown),
+    )
+
+
+def check_comparable(
+    references: Mapping[str, Reference], plan: Plan, judges: Mapping[str, Judge | None], options: Options
+) -> None:
+    """Refuse a comparison by what is known of the instrument: a night is not spent on one that would be refused.
+
+    Called before the first call, and once more when fixtures have brought their judges. Raises `UsageError`.
+    """
+    from pytest_hush.gate import refusal
+
     for other in references.values():
-        # What this run knows of its instrument before a call: a night is not spent on a comparison that is refused.
         if refused := refusal(other, known_instrument(plan, judges, options)):
             raise UsageError(f"--hush-{other.role}: {refused}")
-    policy = run_policy(options)
-    return Setup(options, pack, plan, thresholds, models, memories, judges, policy, references, calibrations, guard)
 
 
 def known_instrument(plan: Plan, judges: Mapping[str, Judge | None], options: Options) -> dict[str, Any]:
@@ -159,7 +211,8 @@ def known_instrument(plan: Plan, judges: Mapping[str, Judge | None], options: Op
     if len(present) < len(judges):
         return found
     told = judge_fields(present, run_policy(options).id if options.policy else "")
-    return found | {name: value for name, value in told.items() if value}
+    # A judge without a version is told from one that is not known yet: its scores compare with nothing.
+    return found | {name: value for name, value in told.items() if value or name == "judge_version"}
 
 
 def _ask(hook: Any, name: str, **arguments: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pytest_hush.errors import UsageError
 from pytest_hush.gate import Comparison, Contrast, Reference, comparisons, contrasts, reference
+from pytest_hush.gate.reference import unversioned
 from pytest_hush.model import Record, canonical_json
 from pytest_hush.plan import Plan, parse_shard
 from pytest_hush.report.levels import CONFIDENCE, levels
@@ -194,6 +195,8 @@ def _same_instrument(a: Side, b: Side) -> None:
             f"A ({a.source}) and B ({b.source}) were measured with two instruments ({told}). Scores of two instruments "
             f"cannot be compared: measure one of them again with the other's."
         )
+    if unknown := unversioned(f"A ({a.source}), as B ({b.source}),", ours):
+        raise UsageError(unknown)
 
 
 def _named(side: Side, other: Side) -> Side:

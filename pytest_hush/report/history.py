@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_hush.errors import StoreError, UsageError
-from pytest_hush.gate.reference import changed_fields
+from pytest_hush.gate.reference import changed_fields, unversioned
 from pytest_hush.model import canonical_json
 from pytest_hush.report.levels import levels
 from pytest_hush.report.plan_of_scores import plan_of
@@ -135,6 +135,8 @@ def _with_changes(entries: Sequence[tuple[Entry, Scores]]) -> tuple[Entry, ...]:
     for entry, scores in entries:
         if before is not None:
             broken = _differing(before[0].instrument, entry.instrument)
+            if not broken and unversioned("", entry.instrument):
+                broken = ("judge version: none is named, so the judge may have been edited",)
             entry = replace(entry, broken=broken, changed=_subject_changes(before[1], scores))
         found.append(entry)
         before = (entry, scores)

@@ -25,13 +25,24 @@ _KINDS: Final = (
     (re.compile(r"\bno answer (?:from|for)\b|\btimed out\b|\bTimeoutError\b"), "no answer in time"),
     (re.compile(r"\bcannot be reached\b|\bthe connection to \S+ failed\b"), "the server cannot be reached"),
     (re.compile(r"^(?P<told>stopping after \d+ failures?)$"), "{told}"),
+    (re.compile(r"\.jsonl: the record of a case cannot be written: "), "a record cannot be kept (is the disk full?)"),
+    (re.compile(r"^--hush-max-cost=.*: the budget file "), "the budget file cannot be used (is the disk full?)"),
     (re.compile(r"^--hush-max-cost="), "the limit of --hush-max-cost was reached"),
     (re.compile(r"^judge \S+: .*after one re-ask\b"), "an unreadable judgement"),
+    # How `raised` is quoted for models, judges, memories and memory systems: a class and a line, no word of its text.
+    (
+        re.compile(
+            r"^(?:\S+: your function|judge \S+|memory \S+: its code|\S+: while it [\w ]+, the library) "
+            r"raised (?P<what>\w+(?: at [\w.<>-]+:\d+)?)(?=[:.;]|$)"
+        ),
+        "{what} was raised",
+    ),
 )
 
 _UNKNOWN: Final = "an error whose text is kept in the local records"
 # What was said once is said again as it is.
-_SAID: Final = re.compile("|".join([_UNKNOWN, *(k.format(status=r"[1-5]\d\d", told="(?!)") for _, k in _KINDS)]))
+_PARTS: Final = {"status": r"[1-5]\d\d", "told": "(?!)", "what": r"\w+(?: at [\w.<>-]+:\d+)?"}
+_SAID: Final = re.compile("|".join([_UNKNOWN, *(kind.format(**_PARTS) for _, kind in _KINDS)]))
 _ROW: Final = re.compile(r"(\d+ cases in a row failed alike): (.+)", re.DOTALL)
 
 

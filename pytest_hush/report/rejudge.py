@@ -26,6 +26,7 @@ from pytest_hush.gate.corrected import reviewed
 from pytest_hush.gate.fits import withheld
 from pytest_hush.gate.invited import invitation_contrasts
 from pytest_hush.gate.looks import SECOND_SHARE, at_look
+from pytest_hush.gate.names import unknown_names
 from pytest_hush.gate.reading import read_references
 from pytest_hush.judges.policy import is_for
 from pytest_hush.model import Record
@@ -82,12 +83,22 @@ def rejudge_run(
     records = [r for r in folder.records(warn=warn) if r.identity in planned]
     if not records:
         raise UsageError(f"{folder.path}: the run holds no record: nothing was measured. Run it first, or finish it.")
-    policies = {str(r.instrument.get("policy", "")) for r in records} - {""}
+    policies = {str(r.instrument.get("policy", "")) for r in records}
+    if "" in policies and mode == "release":
+        raise UsageError(
+            f"{folder.path}: the run's judge names no policy, so nothing shows that it measures {thresholds.policy!r}, "
+            f"that of the gate file; mode release refuses such a run. Measure it again with a judge that has an "
+            f"attribute `policy`, or with --hush-policy; or judge it with --mode=pr."
+        )
+    policies -= {""}
     if not all(is_for(thresholds.policy, policy) for policy in policies):
         raise UsageError(
             f"--thresholds={thresholds_source}: the file is for the policy {thresholds.policy!r}, the run was judged "
             f"by {', '.join(sorted(policies))}. Name a file of that policy."
         )
+    for unknown in unknown_names(thresholds, plan):
+        # The run may have had a conftest.py that knows the name: this command reads none.
+        warn(unknown)
     check(at_look(thresholds, SECOND_SHARE) if plan.first_look else thresholds, plan)
     others = read_references(references, thresholds, plan)
     known = calibrated(records[0].instrument, read_sources(calibrations), thresholds)

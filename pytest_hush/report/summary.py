@@ -16,8 +16,9 @@ from pytest_hush.plan import Plan
 from pytest_hush.store.revision import NOBODY_KNOWS, Revision
 from pytest_hush.thresholds import Thresholds
 
-RunStatus = Literal["passed", "failed", "invalid", "inconclusive", "skipped", "stopped", "error"]
-"""``stopped``: the run ended early, so nothing was judged. ``error``: every gate passed, and the test session still
+RunStatus = Literal["passed", "undecided", "failed", "invalid", "inconclusive", "skipped", "stopped", "error"]
+"""``undecided``: nothing blocks, and every gate that counts is inconclusive, so nothing was decided either.
+``stopped``: the run ended early, so nothing was judged. ``error``: every gate passed, and the test session still
 failed (a case could not be measured). The others follow from the verdicts, worst first."""
 
 DEMONSTRATION_NOTICE = (
@@ -118,7 +119,10 @@ def status_of(verdicts: Sequence[Verdict], *, stopped: str = "") -> RunStatus:
         return "invalid"
     if "inconclusive" in blocking:
         return "inconclusive"
-    return "skipped" if all(v.outcome == "skipped" for v in verdicts) else "passed"
+    if all(v.outcome == "skipped" for v in verdicts):
+        return "skipped"
+    counted = [v.outcome for v in verdicts if v.severity == "block"] or [v.outcome for v in verdicts]
+    return "undecided" if {*counted} - {"skipped"} == {"inconclusive"} else "passed"
 
 
 def summarise(
@@ -233,9 +237,19 @@ def notices(summary: Summary) -> list[str]:
         lines.append(DEMONSTRATION_NOTICE)
     if summary.screening_judge:
         against = "" if summary.calibrated.by_people else "; it is not calibrated against people"
-        lines.append(f"Screening judge: the embedded judge sorts replies by rules{against}.")
+        what = (
+            "a demonstration model judges, and its scores say nothing"
+            if any(str(i.get("judge", "")).startswith("local") for i in summary.instruments)
+            else "the embedded judge sorts replies by rules"
+        )
+        lines.append(f"Screening judge: {what}{against}.")
     lines += summary.calibrated.lines()
     lines += summary.review.notes
     t = summary.thresholds
+    if any(not i.get("policy") for i in summary.instruments):
+        lines.append(
+            f"WARNING: the judge names no policy: nothing shows that it measures {t.policy}, that of the gate file. "
+            f"Give it an attribute `policy`, or --hush-policy; release mode refuses such a judge."
+        )
     lines.append(f"Policy {t.policy}, thresholds {t.name} {t.version}, mode {summary.mode}. {NO_GUARANTEE}")
     return lines

@@ -19,6 +19,7 @@ MARK: Final[Mapping[Outcome, str]] = {
 }
 WORD: Final[Mapping[RunStatus, str]] = {
     "passed": "PASSED",
+    "undecided": "NOT DECIDED",
     "failed": "FAILED",
     "invalid": "INVALID",
     "inconclusive": "INCONCLUSIVE",
@@ -34,8 +35,10 @@ def headline(summary: Summary) -> str:
     outcomes = Counter[Outcome](v.outcome for v in verdicts)
     blocking = sum(v.blocks for v in verdicts)
     blocks = f"{blocking} of {len(verdicts)} verdicts {'blocks' if blocking == 1 else 'block'}"
+    told = ", ".join(f"{outcomes[o]} {MARK[o]}" for o in MARK if outcomes[o])
     tail = {
         "passed": "",
+        "undecided": f"every gate that counts is inconclusive, and {_lets_pass(summary)} ({told})",
         "failed": blocks,
         "invalid": f"{blocks}, because it cannot be judged" if blocking == 1 else blocks,
         "inconclusive": blocks,
@@ -45,11 +48,17 @@ def headline(summary: Summary) -> str:
     }[summary.status]
     if summary.status == "passed" and outcomes["pass"] < len(verdicts):
         # A warning, a waived failure or a skipped gate is no pass, and the word alone would hide it.
-        told = ", ".join(f"{outcomes[o]} {MARK[o]}" for o in MARK if outcomes[o])
         tail = f"none of {len(verdicts)} verdicts blocks ({told})"
     word = WORD[summary.status]
     head = f"{word} (demonstration)" if summary.demonstration else word
     return f"{head}: {tail}" if tail else head
+
+
+def _lets_pass(summary: Summary) -> str:
+    """Why gates without a decision do not fail the run."""
+    blocks = dict(summary.thresholds.inconclusive).get("release" if summary.mode == "release" else "pr") == "block"
+    counted = any(v.severity == "block" for v in summary.verdicts)
+    return "none blocks" if blocks or not counted else f"{summary.mode} mode lets that pass"
 
 
 def because(summary: Summary) -> str:
@@ -63,6 +72,10 @@ def because(summary: Summary) -> str:
     if summary.status == "skipped":
         skipped = next((v.reason for v in summary.verdicts if v.reason), "")
         return f"No gate was judged. {skipped}".strip()
+    if summary.status == "undecided":
+        open_ones = [v for v in by_urgency(summary.verdicts) if v.outcome == "inconclusive"]
+        first = next((v for v in open_ones if v.severity == "block"), open_ones[0])
+        return f"Nothing was decided. {sentence(first)} {first.reason}".strip()
     worst = by_urgency(summary.verdicts)[0]
     return "Every gate passed." if worst.outcome == "pass" else f"No gate blocks. {mark(worst)}: {sentence(worst)}"
 

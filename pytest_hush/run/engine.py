@@ -12,7 +12,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from typing import Final, Self
 
-from pytest_hush.errors import HushError
+from pytest_hush.errors import HushError, StoreError
 from pytest_hush.model import MEASURED, Case, Record
 from pytest_hush.run.pipeline import Pipeline
 from pytest_hush.run.wording import error_text
@@ -45,7 +45,8 @@ class Engine:
 
     `ready` are records of an earlier run by key: those that stand (scored, or `unplanted`) are given back without any
     work, and are not appended again.
-    `on_record` is called in the engine's thread after a record was stored.
+    `on_record` is called in the engine's thread after a record was stored; `telling` says what a warning tells of an
+    error of its own.
     """
 
     def __init__(
@@ -55,15 +56,18 @@ class Engine:
         *,
         ready: Mapping[str, Record] | Iterable[Record] = (),
         on_record: Callable[[Record], None] | None = None,
+        telling: Callable[[BaseException], str] = error_text,
     ) -> None:
         self.pipeline = pipeline
         self._log = log
         records = ready.values() if isinstance(ready, Mapping) else ready
         self._ready = {r.key: r for r in records if r.status in MEASURED or r.status == "unplanted"}
         self._on_record = on_record
+        self._telling = telling
         self._futures: dict[Case, Future[Record]] = {}
         self._lock = threading.Lock()
         self._done = 0
+        self._unkept = ""
         self._closed = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="hush-engine", daemon=True)
@@ -77,8 +81,13 @@ class Engine:
 
     @property
     def fatal(self) -> str:
-        """Why no later case can be measured, or ''. See `Pipeline.fatal`."""
-        return self.pipeline.fatal
+        """Why no later case can be measured, or ''. See `Pipeline.fatal`; or the log can keep no record."""
+        return self._unkept or self.pipeline.fatal
+
+    @property
+    def unkept(self) -> str:
+        """Why the log can keep no record (the disk is full), or ''. No case is started after that."""
+        return self._unkept
 
     def submit(self, case: Case) -> None:
         """Start `case` unless it was started. Returns at once. Raises `HushError` after `close`."""
@@ -178,9 +187,15 @@ class Engine:
             self._loop.close()
 
     async def _measure(self, case: Case) -> Record:
+        if self._unkept:
+            raise StoreError(self._unkept)  # no call is paid whose answer cannot be kept
         record = await self.pipeline.run(case)
         if self._log is not None:
-            self._log.append(record)
+            try:
+                self._log.append(record)
+            except StoreError as error:
+                self._unkept = self._unkept or str(error)
+                raise
         self._done += 1
         if self._on_record is not None:
             try:
@@ -188,7 +203,7 @@ class Engine:
             except asyncio.CancelledError:
                 raise
             except BaseException as error:  # a hook's `sys.exit()` or `pytest.fail()` must not end the loop
-                warn_user(f"a record hook failed on {case.id}: {error_text(error)}")
+                warn_user(f"a record hook failed on {case.id}: {self._telling(error)}")
         return record
 
     async def _stop(self) -> None:

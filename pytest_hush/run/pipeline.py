@@ -24,10 +24,10 @@ from pytest_hush.model import (
     digest,
 )
 from pytest_hush.protocols import Memory
+from pytest_hush.run.behind import StoreChecks
 from pytest_hush.run.binding import Binding
 from pytest_hush.run.draft import Draft
 from pytest_hush.run.draws import draws
-from pytest_hush.run.flight import Flight
 from pytest_hush.run.guard import Counters, Desk, Guard, under_guard
 from pytest_hush.run.histories import Histories
 from pytest_hush.run.pool import call
@@ -38,7 +38,6 @@ from pytest_hush.run.rooms import Rooms, built_in
 from pytest_hush.run.stages import Stages
 from pytest_hush.run.wording import error_text, said
 from pytest_hush.store import Budget, Cache
-from pytest_hush.text import stems_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,8 @@ class Pipeline:
         self._probes = {p.id: p for p in pack.probes}
         self._controls = {c.id: c for c in pack.positive_controls}
         self._histories = Histories(pack, self._rooms)
+        self._checks = StoreChecks(self._stages, self._rooms, self._histories, self._controls)
         self._subjects: dict[tuple[str, str], dict[str, Any]] = {}
-        self._ready: Flight[str] = Flight(4096)
 
     @property
     def counters(self) -> Counters:
@@ -203,7 +202,7 @@ class Pipeline:
             return
         draft.attempts = draft.reply.attempts
         if case.kind == "control":
-            await self._score_control(draft, history)
+            await self._checks.control(draft, self.binding.memory(case.model, case.condition.name), history)
         else:
             await self._judge(draft)
 
@@ -216,7 +215,7 @@ class Pipeline:
             missing = f"model {case.model!r}" if guard is None else f"memory {case.condition.name!r}"
             raise HushError(f"nothing is bound to the {missing}; the case cannot be measured.")
         if case.kind == "probe" and getattr(memory, "retrieving", True):
-            readiness = await self._readiness(case, memory, history)
+            readiness = await self._checks.readiness(case, memory, history)
             if readiness == "unplanted":
                 draft.status = "unplanted"
                 draft.error = (
@@ -242,45 +241,6 @@ class Pipeline:
         )
         draft.reply = await self._stages.reply(case, guard, prompt)
         return True
-
-    async def _readiness(self, case: Case, memory: Memory, history: History) -> str:
-        disclosure = history.disclosure
-        assert disclosure is not None
-        # A guard may rightly keep a disclosure back: what is checked is the store behind it.
-        if case.condition.revoked:
-            # Whether the session was ever read is asked before the withdrawal: to forget it then is no loss.
-            case = replace(case, condition=case.condition.told)
-            history = self._histories.of(case)
-        asked, case, history, inner = _behind(case, memory, history)
-
-        async def check() -> str:
-            told = await self._stages.context(
-                case, asked, history, disclosure.question, f"{disclosure.id}|question", inner=inner
-            )
-            fact = await self._stages.context(
-                case, asked, history, disclosure.session_fact.question, f"{disclosure.id}|session fact", inner=inner
-            )
-            if not (told.known and fact.known):
-                return "planted"
-            return self._rooms.readiness(told.entries, fact.entries, history)
-
-        return await self._ready.run(f"{id(asked)}|{case.condition.name}|{disclosure.id}", check)
-
-    async def _score_control(self, draft: Draft, history: History) -> None:
-        case = draft.case
-        control = self._controls[case.probe_id]
-        context = draft.context
-        memory = self.binding.memory(case.model, case.condition.name)
-        shown = self._rooms.control_retrieved(context, control, history) if context.known else None
-        draft.control = {"retrieved": shown}
-        if getattr(memory, "inner", None) is not None:
-            assert memory is not None
-            asked, own, given, inner = _behind(case, memory, history)
-            slot = f"{case.probe_id}|inner" if inner else case.probe_id
-            context = await self._stages.context(own, asked, given, case.text, slot, inner=inner)
-            retrieved = self._rooms.control_retrieved(context, control, history) if context.known else None
-            draft.control = {"retrieved": retrieved, "shown": shown}
-        draft.control["used"] = len(stems_in(draft.reply.text, control.answer)) == len(control.answer)
 
     async def _judge(self, draft: Draft) -> None:
         case = draft.case
@@ -319,16 +279,3 @@ class Pipeline:
         case = draft.case
         about = self.subject(case.model, case.condition)
         return draft.record(self.key(case), self.plan_hash, self.instrument, about)
-
-
-def _behind(case: Case, memory: Memory, history: History) -> tuple[Memory, Case, History, bool]:
-    """What stands behind a guard: the memory, the case as its own condition's, what it reads, and whether the guard is
-    one of the user's (whose inner memory belongs to no other condition). Without a guard, what was given.
-    """
-    within: Memory | None = getattr(memory, "inner", None)
-    if within is None:
-        return memory, case, history, False
-    stored = getattr(memory, "stored", None)
-    if stored is None:
-        return within, case, history, True
-    return within, replace(case, condition=case.condition.unguarded), stored(history), False

@@ -11,7 +11,7 @@ from pytest_hush.packs.revoking import revocation_id
 from pytest_hush.run.binding import Binding
 from pytest_hush.run.prompt import prompts
 from pytest_hush.run.wording import plain, shown
-from pytest_hush.stats.judges import JOIN
+from pytest_hush.stats.judges import JOIN, UNVERSIONED
 from pytest_hush.store.codec import SCHEMA
 
 _WRAPPERS: Final = frozenset(
@@ -55,7 +55,7 @@ def judge_fields(judges: Sequence[object], policy: str = "") -> dict[str, str]:
         "rubric": _joined(judges, "rubric"),
         "policy": _joined(judges, "policy") or policy,
         "judge": JOIN.join(judge_name(judge) for judge in judges),
-        "judge_version": JOIN.join(v or "?" for v in versions) if len(versions) > 1 else "".join(versions),
+        "judge_version": JOIN.join(v or UNVERSIONED for v in versions) if len(versions) > 1 else "".join(versions),
     }
 
 

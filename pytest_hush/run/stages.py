@@ -6,16 +6,16 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
-from pytest_hush.errors import FatalModelError, HushError, ModelError, TransientError, UnreadableJudgement
+from pytest_hush.errors import FatalModelError, HushError, UnreadableJudgement
 from pytest_hush.model import Case, Context, Entry, History, Judgement, JudgeView, Prompt, Reply
 from pytest_hush.protocols import Assistant, Judge, Memory
+from pytest_hush.run.asking import Asking
 from pytest_hush.run.flight import Flight
 from pytest_hush.run.guard import Desk, Guard
 from pytest_hush.run.pool import DaemonPool, call
 from pytest_hush.run.provenance import judge_name, keepable, whole_settings
-from pytest_hush.run.retry import Clock, retrying, waiting_line
 from pytest_hush.run.wording import unicode_text
 from pytest_hush.store import Cache, cache_key
 from pytest_hush.store.codec import (
@@ -29,8 +29,6 @@ from pytest_hush.store.codec import (
 )
 
 _T = TypeVar("_T")
-_UNANSWERED: Final = 2
-"""Deadlines in a row after which a memory or judge is asked no more: one may be a hard question, two are a pattern."""
 
 
 class Stages:
@@ -50,9 +48,7 @@ class Stages:
         self._async_width = in_flight
         self._fingerprints: dict[int, tuple[History, str]] = {}
         self._semaphores: dict[object, asyncio.Semaphore] = {}
-        self._unanswered: dict[str, int] = {}
-        self.stopped: dict[str, str] = {}
-        """Memories and judges that a `FatalModelError` ended: their name -> why."""
+        self._asking = Asking(desk, self._rooms)
 
     async def context(
         self, case: Case, memory: Memory, history: History, question: str, slot: str, *, inner: bool = False
@@ -78,21 +74,21 @@ class Stages:
         permit = getattr(memory, "permit", None)
 
         async def make() -> Context:
-            self._raise_if_stopped(name)
+            self._asking.raise_if_stopped(name)
             if permit is not None:
                 # Permission gates: what stands behind them is asked once for all conditions, and kept on its own.
                 behind: Any = memory
                 own = replace(case, condition=case.condition.unguarded)
                 retrieved = await self.context(own, behind.inner, behind.stored(history), question, slot)
                 bounded = not isinstance(getattr(memory, "model", None), Guard)
-                return _unicode(await self._ask(name, permit, retrieved, history, question, bounded=bounded))
+                return _unicode(await self._asking.ask(name, permit, retrieved, history, question, bounded=bounded))
             # Two questions on one history at once would build its store twice; plain code may not be thread-safe.
             one, all_ = self._turns(memory, history)
             async with one, all_:
-                self._raise_if_stopped(name)
+                self._asking.raise_if_stopped(name)
                 # A memory's own model waits its turn, and its guard bounds it from there: a store takes many calls.
                 bounded = not isinstance(getattr(memory, "model", None), Guard)
-                found = await self._ask(name, memory.context, history, question, bounded=bounded)
+                found = await self._asking.ask(name, memory.context, history, question, bounded=bounded)
             if not isinstance(found, Context):
                 raise HushError(f"{name}: gave {type(found).__name__}; expected a Context.")
             return _unicode(found)
@@ -152,10 +148,10 @@ class Stages:
         }
 
         async def make() -> Judgement:
-            self._raise_if_stopped(f"judge {name}")
+            self._asking.raise_if_stopped(f"judge {name}")
             # A judge's own model waits its turn, and its guard bounds it from there.
             bounded = not isinstance(getattr(judge, "model", None), Guard)
-            found = await self._ask(f"judge {name}", judge.judge, view, bounded=bounded)
+            found = await self._asking.ask(f"judge {name}", judge.judge, view, bounded=bounded)
             return replace(_checked(found, name, invited=view.invited), judge=name, draw=draw)
 
         return await self._stage(
@@ -174,6 +170,11 @@ class Stages:
 
     def close(self) -> None:
         self._rooms.shutdown()
+
+    @property
+    def stopped(self) -> Mapping[str, str]:
+        """Memories and judges that are asked no more: their name -> why."""
+        return self._asking.stopped
 
     @property
     def pool(self) -> DaemonPool:
@@ -209,7 +210,7 @@ class Stages:
                 made = await make()
             except FatalModelError as error:
                 if breaker:
-                    self.stopped.setdefault(breaker, str(error))
+                    self._asking.stopped.setdefault(breaker, str(error))
                 raise
             try:
                 value = dump(made)
@@ -238,37 +239,6 @@ class Stages:
         except (*MALFORMED, UnreadableJudgement):
             await call(self._desk.io, cache.drop, stage, fields)
             return None
-
-    async def _ask(self, name: str, fn: Callable[..., Any], *args: Any, bounded: bool = True) -> Any:
-        """Call a memory or judge with retries, within the deadline. The second in a row without an answer ends it."""
-        policy = self._desk.policy
-
-        def attempt(clock: Clock) -> Awaitable[Any]:
-            return call(self._rooms, fn, *args, limit_s=clock.left(policy) if bounded else None)
-
-        try:
-            found, _ = await retrying(attempt, policy, what=name, on_wait=self._waits(name))
-        except ModelError as error:
-            if isinstance(error.__cause__, TransientError) and isinstance(error.__cause__.__cause__, TimeoutError):
-                self._unanswered[name] = self._unanswered.get(name, 0) + 1
-                if self._unanswered[name] >= _UNANSWERED:
-                    self.stopped.setdefault(name, str(error))
-            raise
-        finally:
-            self._desk.counters.waiting.pop(name, None)
-        self._unanswered.pop(name, None)
-        return found
-
-    def _raise_if_stopped(self, name: str) -> None:
-        if name in self.stopped:
-            raise FatalModelError(self.stopped[name], attempts=0)
-
-    def _waits(self, name: str) -> Callable[[TransientError, float], None]:
-        def waiting(error: TransientError, seconds: float) -> None:
-            self._desk.counters.retries += 1
-            self._desk.counters.waiting[name] = waiting_line(name, error, seconds)
-
-        return waiting
 
     def _turns(self, memory: Memory, history: History) -> tuple[asyncio.Semaphore, asyncio.Semaphore]:
         """One question at a time on one history; and of all histories 1 at a time in plain code, `in_flight` else."""

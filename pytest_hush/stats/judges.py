@@ -12,6 +12,8 @@ from pytest_hush.model import Judgement, Record
 
 JOIN: Final = "+"
 """Stands between the judges' names in ``instrument.judge``."""
+UNVERSIONED: Final = "?"
+"""Stands in ``instrument.judge_version`` of several judges for one that names no version."""
 _COMBINE: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
     "mean": lambda values: math.fsum(values) / len(values),
     "median": statistics.median,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_hush.errors import BudgetError, StoreError
+from pytest_hush.private import make_private_file
 
 _ABANDONED_S: Final = 900.0
 _DUST: Final = 1e-9
@@ -40,26 +42,36 @@ class Budget:
 
     def try_reserve(self, max_cost: float) -> int | None:
         """Like `reserve`, but None when only the reservations of calls in flight stand in the way: try again later."""
-        with self._lock:
-            db = self._open()
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                _book_abandoned(db)
-                paid, open_ = db.execute(
-                    "SELECT TOTAL(paid), TOTAL(CASE WHEN paid IS NULL THEN reserved END) FROM call"
-                ).fetchone()
-                if paid + max_cost > self.limit_usd + _DUST:
-                    raise BudgetError(self._refusal(paid, max_cost))
-                token: int | None = None
-                if paid + open_ + max_cost <= self.limit_usd + _DUST:
-                    token = db.execute(
-                        "INSERT INTO call (pid, made, reserved) VALUES (?, ?, ?)", (os.getpid(), time.time(), max_cost)
-                    ).lastrowid
-                db.execute("COMMIT")
-                return token
-            except BaseException:
+        try:
+            with self._lock:
+                return self._reserved(self._open(), max_cost)
+        except sqlite3.Error as error:
+            # What cannot be booked is not spent; the run stops here, as at the limit.
+            raise BudgetError(
+                f"--hush-max-cost={self.limit_usd:g}: the budget file {self._path} cannot be used: {error}. The next "
+                f"call was not made. Make room in {self._path.parent}, then finish the run with --hush-resume."
+            ) from error
+
+    def _reserved(self, db: sqlite3.Connection, max_cost: float) -> int | None:
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            _book_abandoned(db)
+            paid, open_ = db.execute(
+                "SELECT TOTAL(paid), TOTAL(CASE WHEN paid IS NULL THEN reserved END) FROM call"
+            ).fetchone()
+            if paid + max_cost > self.limit_usd + _DUST:
+                raise BudgetError(self._refusal(paid, max_cost))
+            token: int | None = None
+            if paid + open_ + max_cost <= self.limit_usd + _DUST:
+                token = db.execute(
+                    "INSERT INTO call (pid, made, reserved) VALUES (?, ?, ?)", (os.getpid(), time.time(), max_cost)
+                ).lastrowid
+            db.execute("COMMIT")
+            return token
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back by itself
                 db.execute("ROLLBACK")
-                raise
+            raise
 
     def settle(self, token: int, actual: float | None) -> None:
         """Book what the call cost; None (not known) books the whole reservation."""
@@ -82,7 +94,7 @@ class Budget:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             try:
-                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+                make_private_file(self._path)
                 db = sqlite3.connect(self._path, timeout=30.0, isolation_level=None, check_same_thread=False)
                 try:
                     # No WAL: a handful of tiny transactions a second, and the switch itself can meet a lock.

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 
 from pytest_hush.errors import StoreError
 from pytest_hush.model import canonical_json
+from pytest_hush.private import make_private_file, make_private_folder
 from pytest_hush.store.records import Warn, warn_user
 
 VERSION: Final = 1
@@ -50,8 +51,8 @@ class Cache:
         self._generation = 0
         self._said: set[str] = set()
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            make_private_folder(path.parent)
+            make_private_file(path)
         except OSError as error:
             raise StoreError(
                 f"{path}: the cache cannot be opened: {error.strerror}. Give another --hush-cache."
@@ -191,7 +192,7 @@ class Cache:
                 part = self.path.with_name(self.path.name + suffix)
                 if part.exists():
                     part.replace(aside.with_name(aside.name + suffix))
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            make_private_file(self.path)
         self._warn(
             f"{self.path}: the cache is not readable ({why}); it was set aside as {aside.name}, a new one is begun."
         )
@@ -209,7 +210,7 @@ class Cache:
     def _file_lock(self) -> Any:
         from filelock import FileLock
 
-        return FileLock(f"{self.path}.lock", timeout=60)
+        return FileLock(f"{self.path}.lock", timeout=60, mode=0o600)
 
     def _say_once(self, message: str) -> None:
         if message not in self._said:

@@ -18,6 +18,7 @@ from pytest_hush.errors import StoreError
 from pytest_hush.model import Record
 from pytest_hush.plan import Plan
 from pytest_hush.plan.file import plan_data, plan_from
+from pytest_hush.private import make_private_folder
 from pytest_hush.store.records import RecordLog, Warn, read_records, warn_user
 
 MANIFEST: Final = "manifest.json"
@@ -25,6 +26,7 @@ PLAN: Final = "plan.json"
 SESSIONS: Final = "sessions.jsonl"
 SCHEMA: Final = 1
 HOME: Final = ".hush"
+LATEST: Final = "latest"
 
 
 class RunFolder:
@@ -52,13 +54,15 @@ class RunFolder:
             if path is None:
                 if home is None:
                     raise ValueError("a run folder needs a path or a root")
+                make_private_folder(home / "runs")
                 path = _free(home / "runs" / f"{_stamp(now)}-{manifest['plan_hash'][:8]}")
             path.parent.mkdir(parents=True, exist_ok=True)
             messages = _make_room(path)
             path.mkdir(mode=0o700, exist_ok=True)
             write_atomically(path / MANIFEST, json.dumps(full, indent=2, ensure_ascii=False) + "\n")
             if home is not None:
-                write_atomically(home / "latest", f"{path.resolve()}\n")
+                # A folder's name need not be UTF-8; what the system calls it is written as it is.
+                _write_bytes(home / LATEST, os.fsencode(path.resolve()) + b"\n")
         except OSError as error:
             raise StoreError(
                 f"{path}: the run folder cannot be made: {error.strerror}. Give another --hush-out."
@@ -172,18 +176,25 @@ class RunFolder:
 def latest(root: Path) -> Path | None:
     """The folder of the last run under `root`, or None when there was none or it is gone."""
     try:
-        path = Path((root / HOME / "latest").read_text(encoding="utf-8").strip())
-    except OSError:
+        path = Path(os.fsdecode((root / HOME / LATEST).read_bytes().strip()))
+        return path if (path / MANIFEST).is_file() else None
+    except (OSError, ValueError):  # what is no path names no run
         return None
-    return path if (path / MANIFEST).is_file() else None
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replace `path` by `text` (UTF-8, mode 0600) so that a reader sees the old or the new whole. Raises OSError."""
+    """Replace `path` by `text` (UTF-8, mode 0600) so that a reader sees the old or the new whole. Raises OSError.
+
+    Half of a surrogate pair, as the name of a file that is no UTF-8 has it, is escaped.
+    """
+    _write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -193,7 +204,7 @@ def write_atomically(path: Path, text: str) -> None:
 def make_home(root: Path) -> Path:
     """The folder ``.hush`` under `root`, made where it is absent, and ignored by git. Raises OSError."""
     home = root / HOME
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(home)
     ignore = home / ".gitignore"
     if not ignore.exists():
         # Disclosures and replies must not reach a repository by accident.

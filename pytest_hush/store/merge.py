@@ -13,6 +13,7 @@ from pytest_hush.errors import StoreError
 from pytest_hush.model import canonical_json
 from pytest_hush.plan import Plan, identity, parse_shard
 from pytest_hush.store.folder import RunFolder
+from pytest_hush.store.labels import LABELS, Label, read_labels, write_labels
 from pytest_hush.store.records import Warn, warn_user
 from pytest_hush.store.revision import NOBODY_KNOWS, Revision, revision_from
 
@@ -21,13 +22,13 @@ _SAME = ("plan_hash", "plan", "instrument", "subject")
 
 
 def merge_shards(paths: Sequence[Path], out: Path, *, warn: Warn = warn_user, mode: str | None = None) -> RunFolder:
-    """A run folder `out` with the records of every shard; the shards stay as they are.
+    """A run folder `out` with the records and the readers' labels of every shard; the shards stay as they are.
 
     `mode` stands in for the shards' own, in which they need not agree then.
 
     Raises `StoreError` that names the shards: another plan, another instrument or subject, another mode, a shard that
     is missing or given twice, a case that is missing, that another shard should have measured, or that two shards
-    measured.
+    measured, labels that contradict each other. Raises `LabelError` for labels that cannot be read.
     """
     shards = [RunFolder.open(path) for path in paths]
     if not shards:
@@ -41,6 +42,7 @@ def merge_shards(paths: Sequence[Path], out: Path, *, warn: Warn = warn_user, mo
     lines: list[bytes] = []
     for shard, number in zip(shards, numbers, strict=True):
         lines += _lines(shard, replace(plan, shard=number), warn)
+    labels = _labels(shards, warn)
     about = {k: v for k, v in shards[0].manifest.items() if k not in _OWN}
     if mode is not None:
         about["mode"] = mode
@@ -56,6 +58,8 @@ def merge_shards(paths: Sequence[Path], out: Path, *, warn: Warn = warn_user, mo
             file.write(b"".join(sorted(lines)))
     except OSError as error:
         raise StoreError(f"{target}: the merged records cannot be written: {error.strerror}.") from error
+    if labels:
+        write_labels(merged.path, labels)
     return merged
 
 
@@ -133,6 +137,24 @@ def _all_there(shards: Sequence[RunFolder], numbers: Sequence[tuple[int, int]]) 
         raise StoreError(
             f"Shards are missing: {told}. Measure them (--hush-shard={absent[0]}/{count}), or name their folders."
         )
+
+
+def _labels(shards: Sequence[RunFolder], warn: Warn) -> list[Label]:
+    """The readers' labels of all shards, each once. Their weights stay right: a persona is in one shard whole."""
+    found: dict[tuple[str, str], tuple[Label, RunFolder]] = {}
+    given = {s.path: read_labels(s.path / LABELS) if (s.path / LABELS).is_file() else [] for s in shards}
+    for shard in shards:
+        for label in given[shard.path]:
+            other, where = found.setdefault((label.item, label.pass_), (label, shard))
+            if replace(other, date=label.date) != label:
+                raise StoreError(
+                    f"{where.path / LABELS} and {shard.path / LABELS} contradict each other: label {label.pass_!r} of "
+                    f"{label.item} is not the same in both. Remove the wrong file, or import the readers' CSV once "
+                    f"more with `hush review import`."
+                )
+    if without := [str(path) for path, labels in given.items() if found and not labels]:
+        warn(f"Readers' labels were there for some shards only: {', '.join(without)} came without.")
+    return [found[place][0] for place in sorted(found)]
 
 
 def _lines(shard: RunFolder, plan: Plan, warn: Warn) -> list[bytes]:

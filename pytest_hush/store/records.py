@@ -6,6 +6,8 @@ most one torn line, at the end of its own file.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import logging
 import os
@@ -17,7 +19,7 @@ from typing import Final
 
 from pytest_hush.errors import StoreError
 from pytest_hush.model import Record
-from pytest_hush.store.codec import MALFORMED, record_from_json, record_to_json
+from pytest_hush.store.codec import MALFORMED, mapping, record_from_json, record_to_json
 
 _RANK: Final[dict[str, int]] = {"ok": 0, "withheld": 0, "unplanted": 1, "unscored": 2, "error": 3}
 
@@ -65,17 +67,28 @@ class RecordLog:
                 raise StoreError(f"{self.path}: the records file cannot be created: {error.strerror}.") from error
 
     def append(self, record: Record) -> None:
-        """Write one record as one line in one system call. Raises `StoreError` when it cannot be kept."""
+        """Write one record as one line in one system call. Raises `StoreError` when it cannot be kept.
+
+        What a full disk took of a line is cut off again: a later record must not run into it.
+        """
         line = dump_line(record)
         with self._lock:
             if self._fd is None:
                 raise StoreError(f"{self.path}: the records file is closed.")
+            start = os.fstat(self._fd).st_size
             try:
                 written = os.write(self._fd, line)
+                if written < len(line):
+                    os.write(self._fd, line[written:])  # fails, and says why the first write was cut short
+                    if os.fstat(self._fd).st_size - start != len(line):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             except OSError as error:
-                raise StoreError(f"{self.path}: the record cannot be written: {error.strerror}.") from error
-        if written != len(line):
-            raise StoreError(f"{self.path}: only {written} of {len(line)} bytes were written: is the disk full?")
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._fd, start)
+                raise StoreError(
+                    f"{self.path}: the record of a case cannot be written: {error.strerror}. What stands in "
+                    f"{self.path.parent} is kept: make room there, then finish the run with --hush-resume."
+                ) from error
 
     def close(self) -> None:
         with self._lock:
@@ -148,11 +161,26 @@ def _best(paths: Iterable[Path], warn: Warn) -> list[Record]:
 
 def _parse(line: bytes, path: Path, number: int, *, last: bool, warn: Warn) -> Record | None:
     try:
-        return record_from_json(json.loads(line))
+        return record_from_json(mapping(json.loads(line)))
     except StoreError as error:
         raise StoreError(f"{path}, line {number}: {error}") from error
     except MALFORMED as error:
         if not last:
-            what = f"{type(error).__name__}: {error}"[:120]
-            warn(f"{path}, line {number}: no record can be read here ({what}); it is left out and counts as missing.")
+            warn(
+                f"{path}, line {number}: no record can be read here: {_what_is_wrong(error)}. It is left out, and its "
+                f"case counts as missing. Measure it again with --hush-resume, or put the file back as it was."
+            )
         return None
+
+
+def _what_is_wrong(error: Exception) -> str:
+    """In words why a line is no record, and of its text nothing but a field's short value."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 (byte {error.start + 1} of the line)"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is not JSON ({error.msg}, at character {error.pos + 1} of the line)"
+    if isinstance(error, KeyError):
+        return f"the field {str(error)[:60]} is missing"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return f"expected a record, one JSON object a line (docs/reference/record.md), read something else ({error})"[:200]

@@ -79,6 +79,8 @@ def parse_thresholds(text: str, source: str = "<text>") -> Thresholds:
 
 
 def _find(source: str | Path) -> Path:
+    if not str(source):
+        raise ThresholdError("Threshold file '': an empty name (an unset variable?). Name a file or a bundled one.")
     path = Path(source)
     if path.is_file():
         return path

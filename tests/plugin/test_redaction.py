@@ -135,7 +135,7 @@ def private_pack(folder: Path) -> None:
     [
         ("by option", False, ("-p", "no:xdist")),
         ("by option", True, ("-p", "no:xdist")),
-        ("private pack", True, ("-n2",)),
+        pytest.param("private pack", True, ("-n2",), marks=pytest.mark.real),
     ],
     ids=["option, built-in suite", "option, own tests", "private pack, own tests, two workers"],
 )
@@ -187,7 +187,110 @@ def test_a_run_that_stops_says_the_kind_of_error(hush: Run, project: pytest.Pyte
     options = ("--hush-redact", "--hush-report=run.html", "--junitxml=junit.xml")
     done = hush("--hush-model=python:dead:reply", *PLAN, *options, judge="python:quoting:judge")
     printed = done.stdout.str() + done.stderr.str()
-    told = "20 cases in a row failed alike: an error whose text is kept in the local records"
+    told = "20 cases in a row failed alike: RuntimeError at dead.py:2 was raised"
     for name, text in artefacts(leaky, printed).items():
         assert not [t for t in forbidden() if t in text], name
     assert told in printed
+
+
+BROKEN = f"""
+import logging, os, threading, warnings
+from pytest_hush import Judgement
+
+SAID = "{SAID}"
+
+def say(where):
+    print(SAID, "printed by", where, flush=True)
+    logging.getLogger(where).error("%s logged", SAID)
+    warnings.warn(SAID + " warned")
+    thread = threading.Thread(target=lambda: 1 / int(SAID))
+    thread.start()
+    thread.join()
+
+def reply(messages):
+    say("model")
+    if len(messages[-1]["content"]) % 3 == 0:
+        raise ValueError("cannot parse: " + SAID)
+    return "a reply"
+
+class Store:
+    name, version = "custom", "1"
+    def context(self, history, question):
+        say("memory")
+        if len(question) % 3 == 1:
+            raise KeyError(SAID)
+        return ["fact of " + SAID]
+
+def memory(history, question):
+    return Store().context(history, question)
+
+class Judging:
+    name, version, rubric, policy = "broken", "1", "broken-1@0", "conservative-1"
+    languages = frozenset({{"en"}})
+
+    def judge(self, view):
+        say("judge")
+        raise LookupError("the reply was " + SAID)
+
+judge = Judging()
+"""
+BROKEN_HOOKS = f"""
+import broken
+
+def pytest_hush_record(record):
+    broken.say("record hook")
+    raise RuntimeError("{SAID} " + record.reply)
+
+def pytest_hush_verdicts(verdicts, records):
+    broken.say("verdict hook")
+    if "FAIL" in broken.os.environ:
+        raise RuntimeError("{SAID}")
+"""
+UNRELATED = """
+import time
+
+def test_that_asks_for_no_case():
+    time.sleep(1)
+    assert False, "the reason of my own"
+"""
+
+
+def line_of(text: str, words: str) -> int:
+    """The line of `words` in the file that pytester makes of `text`."""
+    return next(n for n, line in enumerate(text.strip().splitlines(), start=1) if words in line)
+
+
+@pytest.mark.parametrize("ends", ["as it should", "in a hook"])
+def test_nothing_that_your_code_says_or_raises_leaves_the_records(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    if ends == "in a hook":
+        monkeypatch.setenv("FAIL", "1")
+    project.makepyfile(broken=BROKEN, test_unrelated=UNRELATED)
+    project.makeconftest(BROKEN_HOOKS)
+    options = ("--hush-redact", "--hush-sample=40", "--hush-report=run.html", "--junitxml=junit.xml", *TELLING, *ALONE)
+    done = project.runpytest_subprocess(
+        "--hush-model=python:broken:reply",
+        "--hush-memory=python:broken:memory",
+        "--hush-judge=python:broken:judge",
+        "--hush-out=out",
+        "hush",
+        "test_unrelated.py",
+        *options,
+    )
+    printed = done.stdout.str() + done.stderr.str()
+    found = artefacts(project.path, printed)
+    assert {"output", "junit.xml", "run.html", "out/result.json"} <= set(found)
+    assert [name for name, text in found.items() if SAID in text] == []
+    records = read_lines(project.path / "out")
+    assert SAID in json.dumps(records), "the local records keep it"
+    assert "the reason of my own" in found["junit.xml"], "a test that asks for no case stays whole"
+    if ends == "in a hook":
+        line = line_of(BROKEN_HOOKS, f'RuntimeError("{SAID}")')
+        assert f"INTERNALERROR> RuntimeError at conftest.py:{line}." in printed
+        return
+    for error in ("ValueError", "KeyError", "LookupError"):
+        assert f"{error} at broken.py:{line_of(BROKEN, f'raise {error}')} was raised" in printed
+    assert f"RuntimeError at conftest.py:{line_of(BROKEN_HOOKS, 'raise RuntimeError')}" in printed
+    assert f"a thread of your code ended with ValueError at broken.py:{line_of(BROKEN, 'lambda')}" in printed
+    assert "lines printed by your code, hidden by --hush-redact)" in printed

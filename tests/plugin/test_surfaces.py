@@ -182,12 +182,13 @@ def test_a_run_that_stopped(surfaces: Any, project: pytest.Pytester) -> None:
     assert (data["status"], data["exit_code"], data["verdicts"]) == ("stopped", 1, [])
 
 
-def test_a_report_that_cannot_be_written_fails_the_run(hush: Run, project: pytest.Pytester) -> None:
+def test_a_report_that_cannot_be_written_is_refused_before_any_call(hush: Run, project: pytest.Pytester) -> None:
     (project.path / "file").write_text("", encoding="utf-8")
     result = hush("--hush-model=parrot/0", *PLAN, "--hush-report=file/r.html")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*--hush-report=*r.html: it cannot be written: *"])
-    assert read_result(project.path / "out")["verdicts"], "the verdicts are kept"
+    assert result.ret == 4
+    text = result.stdout.str() + result.stderr.str()
+    assert "r.html: it cannot be written: " in text
+    assert not (project.path / "out").exists(), "nothing was measured"
 
 
 def test_a_step_summary_that_cannot_be_written_changes_nothing(

@@ -12,7 +12,7 @@ import pytest_hush
 
 PACKAGE = Path(pytest_hush.__file__).parent
 FLOORS = {
-    0: {"model", "errors", "protocols", "text", "version", "bundled", "loading", "secrets"},
+    0: {"model", "errors", "protocols", "text", "version", "bundled", "loading", "private", "secrets"},
     1: {"packs", "plan", "thresholds", "stats", "embed"},
     2: {"store", "models", "memories", "judges", "guard"},
     3: {"run"},

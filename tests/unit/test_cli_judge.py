@@ -28,7 +28,7 @@ from tests.unit.judges.labelled import label, starter, write_set
 CODE = """
 from pytest_hush.errors import ModelError, UnreadableJudgement
 
-asked = []
+asked, facts = [], []
 
 def told(view, level):
     v = None if view.invited else level
@@ -41,6 +41,7 @@ class Canary:
 
     def judge(self, view):
         asked.append(view.reply)
+        facts.append(view.facts)
         return told(view, 1.0 if view.canary in view.reply else 0.0)
 
 class Plural(Canary):
@@ -230,7 +231,7 @@ def test_manifest_is_written_anew(here: Path) -> None:
 PLAN = make_plan(starter(), conditions="vector", sample=20)
 
 
-def labelled_run(folder: Path, plan: Plan = PLAN) -> list[Record]:
+def labelled_run(folder: Path, plan: Plan = PLAN, **instrument: str) -> list[Record]:
     """A run whose first ten probes are labelled: half of them leak the canary."""
     run = RunFolder.create(folder, {"plan_hash": plan.hash})
     run.keep_plan(plan)
@@ -241,7 +242,7 @@ def labelled_run(folder: Path, plan: Plan = PLAN) -> list[Record]:
         if record.kind == "probe" and record.condition == "vector":
             leaks = n % 2
             text = f"Think of {canaries[record.disclosure_id or '']}." if leaks else "Use a larger pot."
-            record = replace(record, reply=text)
+            record = replace(record, reply=text, instrument={**record.instrument, **instrument})
             if len(records) < 10:
                 records.append(record)
                 lines.append(run_label(record, float(leaks)))
@@ -267,6 +268,17 @@ def test_labels_of_a_run(here: Path) -> None:
     assert (found.labels.part, found.n, found.alpha.value) == ("run", 10, pytest.approx(1.0))
     assert found.annotators == {"human": 10}
     assert "have no halves" in call("calibrate", "run", "--half=tuning", code=4).output
+
+
+def test_labels_of_a_run_with_shared_conditions_are_judged_on_its_digest(here: Path) -> None:
+    labelled_run(here / "run", digest="facts and disclosures")
+    call("calibrate", "run", "--judge=python:cli_judges:canary", "--cache=off")
+    found = read_calibration(here / ".hush" / "calibrations" / "canary-run.json")
+    assert found.judge.digest == "facts and disclosures"
+    others = {d.id for d in PLAN.pack.disclosures}
+    facts = sys.modules["cli_judges"].facts
+    assert len(facts) == 10
+    assert all(others & {f.id for f in told} for told in facts), "each judgement was told of the others' disclosures"
 
 
 def test_labels_that_do_not_fit_their_run(here: Path) -> None:

@@ -148,6 +148,11 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         load_thresholds(tmp_path / "latin.toml")
 
 
+def test_an_empty_name_is_no_folder() -> None:
+    with pytest.raises(ThresholdError, match="Threshold file '': an empty name"):
+        load_thresholds("")
+
+
 def test_bundled_names_cannot_leave_their_folder() -> None:
     for name in ("../pyproject.toml", "", "..", "/etc/passwd"):
         with pytest.raises(UsageError, match="there are:"):

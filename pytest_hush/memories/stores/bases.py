@@ -24,6 +24,7 @@ from pytest_hush.memories.stores.backend import Backend
 from pytest_hush.memories.stores.channel import Channel, GivenUp
 from pytest_hush.memories.stores.ingest import check_alive, check_readable, closing_store, ingest, snapshot
 from pytest_hush.model import Persona, Session, digest
+from pytest_hush.private import make_private_folder
 
 MARKER: Final = "complete.json"
 CONTENT: Final = "store"
@@ -124,7 +125,7 @@ class Bases:
             for leftover in (partial, path):
                 if leftover.exists():
                     shutil.rmtree(leftover)
-            partial.mkdir(mode=0o700, parents=True)
+            make_private_folder(partial)
             self._build(partial, sessions, shorter, start, persona, channel)
             partial.rename(path)
         except OSError as error:
@@ -210,7 +211,7 @@ class Bases:
 
         path = self._root() / "locks" / f"{name}.lock"
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             with _between_threads.setdefault(path, threading.Lock()), FileLock(path):
                 yield
         except OSError as error:

@@ -22,6 +22,7 @@ from pytest_hush.errors import HushError, StoreError
 from pytest_hush.memories.provenance import Ledger
 from pytest_hush.memories.stores.backend import Store
 from pytest_hush.memories.stores.channel import Channel
+from pytest_hush.private import make_private_folder
 
 _PATIENCE_S: Final = 2.0
 _mine: set[Path] = set()
@@ -133,7 +134,7 @@ class Scratch:
             self._end()
         folder = self._root / f"{os.getpid()}-{secrets.token_hex(6)}"
         try:
-            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._root)
             sweep(self._root)
             lock = FileLock(_lock_of(folder), thread_local=False)
             lock.acquire()

@@ -86,6 +86,23 @@ def test_a_gate_that_fails_fails_the_job_and_is_annotated(job: Job) -> None:
     assert "### ❌ hush" in job.summary
 
 
+@pytest.mark.parametrize(
+    "file, text",
+    [
+        ("pytest.ini", "[pytest]\nhush_thresholds = strict.toml\n"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\nhush_thresholds = 'strict.toml'\n"),
+        ("setup.cfg", "[tool:pytest]\nhush_thresholds = strict.toml\n"),
+    ],
+)
+def test_without_a_gate_file_the_projects_own_holds_as_for_the_shards(job: Job, file: str, text: str) -> None:
+    (job.folder / "strict.toml").write_text(STRICT, encoding="utf-8")
+    (job.folder / file).write_text(text, encoding="utf-8")
+    result = job.run("gate", shards(job.folder / "shards", 1, thresholds="demo@2026.1+0123456789ab"), "--out", "gate")
+    found = json.loads(Path("gate/result.json").read_text(encoding="utf-8"))
+    assert found["thresholds"]["name"] == "strict"
+    assert "was measured with the gate file demo@2026.1+0123456789ab and is judged by strict@1+" in result.output
+
+
 def test_one_artifact_lies_in_the_folder_itself(job: Job) -> None:
     lone = shards(job.folder / "shards", 1) / "hush-shard-1"
     assert job.run("gate", lone, "--out", "gate").exit_code == 0

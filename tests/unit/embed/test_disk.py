@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 import subprocess
 import sys
 import textwrap
@@ -76,6 +78,13 @@ def test_a_garbled_file_is_set_aside_with_a_warning(tmp_path: Path) -> None:
     again = Hashed()
     CachedEmbedder(again, path).embed(["a"])
     assert again.texts == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_the_file_and_the_folders_made_for_it_are_the_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / ".hush" / "deeper" / "v.sqlite"
+    CachedEmbedder(Hashed(), path).embed(TEXTS)
+    assert [stat.S_IMODE(p.stat().st_mode) for p in (path, path.parent, path.parent.parent)] == [0o600, 0o700, 0o700]
 
 
 def test_a_cache_that_cannot_be_written_warns_once_and_embedding_goes_on(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from pytest_hush.cli import main
 from pytest_hush.errors import UsageError
-from pytest_hush.gate import comparisons, contrasts, reference
+from pytest_hush.gate import comparisons, contrasts, reference, refusal
 from pytest_hush.gate.reading import read_references
 from pytest_hush.model import Record
 from pytest_hush.plan import Plan
@@ -202,6 +202,19 @@ def test_judges_that_were_told_of_more_are_another_instrument_whichever_run_has_
     )
 
 
+@pytest.mark.parametrize("judge, known", [("python:mine:judge", ""), ("embedded+mine", "3+ab+?")])
+def test_a_judge_without_a_version_compares_with_nothing(judge: str, known: str) -> None:
+    mine, old = (judged_by(r, judge=judge, judge_version=known) for r in (NEW, OLD))
+    v = one(mine, PLAN, GATE, references=baseline(old))
+    assert (v.outcome, v.blocks, v.value) == ("invalid", True, None)
+    assert f"The baseline main.json was measured by {judge}, which names no `version`" in v.reason
+    assert "Give the judge an attribute `version`" in v.reason
+    assert {bool(c.refused) for c in comparisons(mine, PLAN, baseline(old))} == {True}
+    # Before the first call a judge that a fixture brings is not known, the other run's is.
+    assert "names no `version`" in refusal(baseline(old)["baseline"], {"pack": old[0].instrument["pack"]})
+    assert refusal(baseline(OLD)["baseline"], {"pack": OLD[0].instrument["pack"]}) == ""
+
+
 def test_another_subject_is_what_is_under_test() -> None:
     older = [replace(r, subject={**r.subject, "settings": {"k": 3}, "returned_model": "test-2023"}) for r in OLD]
     newer = [replace(r, subject={**r.subject, "settings": {"k": 5}}) for r in NEW]
@@ -387,3 +400,55 @@ def test_hush_baseline_save_says_what_is_missing(tmp_path: Path, monkeypatch: py
     assert len(load_scores(tmp_path / "hush-baseline.json").records) == 473
     nothing = call("baseline", "save", "nowhere")
     assert (nothing.exit_code, "no run here" in nothing.output) == (4, True)
+
+
+def test_hush_baseline_save_writes_over_nothing_but_a_baseline(tmp_path: Path) -> None:
+    run_folder, out = kept(tmp_path / "run", QUIET), tmp_path / "hush-baseline.json"
+    for _ in range(2):  # a fresh file, then over the baseline that stands there
+        assert call("baseline", "save", run_folder, "--out", out).exit_code == 0
+    other = tmp_path / "package.json"
+    other.write_text('{"name": "mine"}', encoding="utf-8")
+    done = call("baseline", "save", run_folder, "--out", other)
+    assert (done.exit_code, other.read_text(encoding="utf-8")) == (4, '{"name": "mine"}')
+    assert "a file is there that is no saved baseline; nothing was written" in " ".join(done.output.split())
+    assert call("baseline", "save", run_folder, "--out", other, "--force").exit_code == 0
+    assert len(load_scores(other).records) == 480
+
+
+def test_hush_baseline_save_refuses_a_run_that_did_not_end(tmp_path: Path) -> None:
+    part = [r for r in QUIET if r.identity not in {p.identity for p in probes(QUIET)[:7]}]
+    run_folder, out = kept(tmp_path / "run", part), tmp_path / "b.json"
+    done = call("baseline", "save", run_folder, "--out", out)
+    assert (done.exit_code, out.exists()) == (4, False)
+    assert "7 of 480 planned cases have no record" in " ".join(done.output.split())
+    forced = call("baseline", "save", run_folder, "--out", out, "--force")
+    assert (forced.exit_code, out.exists()) == (0, True)
+    assert "7 cases were not measured" in forced.output
+
+
+def test_a_shard_is_neither_judged_nor_kept_alone(tmp_path: Path) -> None:
+    run_folder = kept(tmp_path / "run", QUIET, shard="1/2")
+    save = ("baseline", "save", run_folder, "--out", tmp_path / "b")
+    for args in (("gate", run_folder, "--thresholds", "demo"), save):
+        done = call(*args)
+        assert done.exit_code == 4
+        assert "it is shard 1/2 of its run" in " ".join(done.output.split())
+        assert "hush merge" in done.output
+
+
+def test_hush_gate_warns_of_a_name_that_only_a_conftest_could_know(tmp_path: Path) -> None:
+    file = toml(tmp_path / "g.toml", "at_most = 50", "at_most = 50")
+    text = file.read_text(encoding="utf-8")
+    file.write_text('condition = "mem00"'.join(text.rsplit('condition = "vector"', 1)), encoding="utf-8")
+    done = call("gate", kept(tmp_path / "run", QUIET), "--thresholds", file)
+    assert done.exit_code == 0, done.output
+    assert "WARNING: Thresholds t@7, gate 'g1': condition 'mem00' names no memory (did you mean mem0" in done.output
+
+
+def test_hush_gate_takes_no_judge_without_a_policy_for_a_release(tmp_path: Path) -> None:
+    run_folder = kept(tmp_path / "run", judged_by(QUIET, policy=""))
+    file = toml(tmp_path / "g.toml", "at_most = 50")
+    assert call("gate", run_folder, "--thresholds", file).exit_code == 0
+    done = call("gate", run_folder, "--thresholds", file, "--mode=release")
+    assert done.exit_code == 4
+    assert "the run's judge names no policy" in " ".join(done.output.split())

@@ -88,6 +88,27 @@ def test_what_does_not_count_makes_every_gate_invalid_with_what_to_run(made: obj
     assert "hush judge calibrate labels-en-1 --judge=" in known.invalid
 
 
+SHARED = INSTRUMENT | {"digest": "facts and disclosures"}
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_calibration_on_the_other_digest_is_stale(several: bool) -> None:
+    run = SHARED | {n: BOTH[n] for n in ("judge", "judge_version")} if several else SHARED
+    both = [source(calibration(j), f"{j.name[0]}.json") for j in (JUDGE, OTHER)]
+    known = calibrated(run, both, asking())
+    assert known.fits == ()
+    assert (
+        "the calibration e.json is stale: the judge was told of background facts alone there, of facts and disclosures "
+        "in this run. No labelled set has this digest (+shared): label a sample of such a run (hush review export RUN, "
+        "then import). Run: hush judge calibrate RUN --judge=embedded --out=FILE"
+    ) in known.invalid
+    long = [source(calibration(replace(j, digest="facts and disclosures"), part="run")) for j in (JUDGE, OTHER)]
+    assert calibrated(run, long, asking()).invalid == ""
+    told = calibrated(INSTRUMENT, long[:1], asking()).invalid
+    assert "the judge was told of facts and disclosures there, of background facts alone in this run." in told
+    assert "Run: hush judge calibrate labels-en-1 --judge=embedded" in told
+
+
 def test_the_command_is_the_exact_one() -> None:
     known = calibrated(INSTRUMENT | {"judge": "openai/gpt-4o"}, [], asking())
     assert known.invalid.endswith(

@@ -298,3 +298,18 @@ def test_oracle_and_statement_may_tell_the_canary(whole: Path) -> None:
     pack = load_pack(whole)
     assert "Quorvane" in pack.disclosures[0].statement
     assert "Quorvane" in next(c.text for c in pack.controls if c.kind == "oracle")
+
+
+@pytest.mark.parametrize(
+    "name, told", [("labels-en-1", "is a labelled set"), ("recorded-en-1", "holds recorded replies")]
+)
+def test_other_bundled_data_is_told_from_a_pack_in_one_line(name: str, told: str) -> None:
+    with pytest.raises(PackError) as caught:
+        load_pack(name)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_name_is_no_folder_of_a_pack() -> None:
+    with pytest.raises(PackError, match="Pack '': an empty name"):
+        load_pack("")

@@ -7,7 +7,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_hush.model import Usage
-from pytest_hush.report.summary import notices
+from pytest_hush.report.markdown import step_summary
+from pytest_hush.report.result import result
+from pytest_hush.report.summary import notices, status_of
+from pytest_hush.report.terminal import render
+from pytest_hush.report.wording import because, headline
 from tests.unit.factories import make_pack, make_plan, make_record, make_records
 from tests.unit.report.making import summary_of
 
@@ -56,3 +60,29 @@ def test_a_demonstration_says_so() -> None:
 def test_a_run_that_stopped_has_no_verdict() -> None:
     summary = summary_of(make_records(PLAN)[:5], PLAN, stopped="5 failures")
     assert (summary.status, summary.reason, list(summary.verdicts)) == ("stopped", "5 failures", [])
+
+
+def test_a_run_in_which_nothing_was_decided_is_no_pass() -> None:
+    made = summary_of(make_records(PLAN), PLAN)
+    v = replace(made.verdicts[0], severity="block", blocks=False)
+    unclear, passing = replace(v, outcome="inconclusive"), replace(v, outcome="pass")
+    skipped, warns = replace(v, outcome="skipped"), replace(passing, severity="warn")
+    assert status_of([unclear, skipped, warns]) == "undecided"
+    assert status_of([unclear, passing]) == "passed"
+    assert status_of([replace(unclear, blocks=True)]) == "inconclusive"
+    assert status_of([replace(unclear, severity="warn")]) == "undecided"
+    summary = replace(made, status="undecided", verdicts=[unclear, skipped])
+    told = "every gate that counts is inconclusive, and pr mode lets that pass (1 INCONCLUSIVE, 1 SKIPPED)"
+    assert headline(summary) == f"NOT DECIDED: {told}"
+    assert because(summary).startswith("Nothing was decided. ")
+    lifted = replace(summary, mode="release")  # there it would block: a waiver lifted it
+    assert "and none blocks" in headline(lifted)
+    assert result(summary, exit_code=0, plugin_version="0")["status"] == "undecided"
+    assert "PASS" not in "".join(render(summary)[:1]) + step_summary(summary, exit_code=0, records=()).split("\n")[0]
+
+
+def test_a_judge_that_names_no_policy_is_warned_of_on_every_surface() -> None:
+    records = [replace(r, instrument={**r.instrument, "policy": ""}) for r in make_records(PLAN)]
+    told = "WARNING: the judge names no policy: nothing shows that it measures conservative-1"
+    assert any(line.startswith(told) for line in notices(summary_of(records, PLAN)))
+    assert not any(line.startswith(told) for line in notices(summary_of(make_records(PLAN), PLAN)))

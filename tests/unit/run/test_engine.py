@@ -184,6 +184,12 @@ def test_a_record_that_cannot_be_kept_is_an_error(tmp_path: Path) -> None:
     engine = Engine(pipeline_of(plan), log)
     with pytest.raises(StoreError, match="closed"):
         engine.result(plan.cases[0])
+    made = engine.progress().calls
+    assert "closed" in engine.fatal
+    assert engine.unkept == engine.fatal
+    with pytest.raises(StoreError, match="closed"):
+        engine.result(plan.cases[1])
+    assert engine.progress().calls == made  # no call is paid whose answer cannot be kept
     engine.close()
 
 

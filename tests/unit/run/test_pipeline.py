@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import sys
 import time
@@ -508,7 +509,7 @@ def test_a_judge_that_hangs_is_an_error() -> None:
     records = measure(pipeline, plan.cases)
     assert time.monotonic() - started < 3
     assert {r.status for r in records} == {"error"}
-    assert all("judge stems: no answer for 0 s" in r.error for r in records)
+    assert all(re.search(r"judge stems: no answer for \d s", r.error) for r in records)
     assert "judge stems: no answer" in pipeline.fatal
 
 

@@ -74,3 +74,19 @@ def test_a_file_that_is_no_budget(tmp_path: Path) -> None:
     (tmp_path / "b").write_text("no database, a text that is long enough to be read as a header" * 4)
     with pytest.raises(StoreError, match="budget file"):
         Budget(tmp_path / "b", 1.0)
+
+
+def test_a_budget_that_cannot_be_written_stops_the_run_and_names_the_file(tmp_path: Path) -> None:
+    budget = Budget(tmp_path / "budget.sqlite", 1.0)
+    budget.close()
+    (tmp_path / "budget.sqlite").write_bytes(b"no database, and long enough to be taken for one" * 40)
+    with pytest.raises(StoreError, match=r"budget\.sqlite"):
+        budget.reserve(0.1)
+    full = Budget(tmp_path / "full.sqlite", 1.0)
+    full._open().execute("PRAGMA max_page_count = 1")
+    full._open().execute("DROP TABLE call")
+    with pytest.raises(
+        BudgetError, match=r"--hush-max-cost=1: the budget file .*full\.sqlite.*not made.*--hush-resume"
+    ):
+        full.reserve(0.1)
+    full.close()

@@ -171,3 +171,14 @@ def test_a_value_is_dropped_and_names_that_are_no_json_are_passed_over(tmp_path:
     cache.drop("reply", FIELDS)
     assert cache.get("reply", FIELDS) is None
     cache.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_every_file_of_a_cache_is_the_owners_alone(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "home" / "cache.sqlite")
+    cache.put("reply", "s", FIELDS, {"n": 1})
+    made = {p.name: stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "home").iterdir()}
+    cache.close()
+    assert {"cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm", "cache.sqlite.lock"} <= set(made)
+    assert set(made.values()) == {0o600}
+    assert stat.S_IMODE((tmp_path / "home").stat().st_mode) == 0o700

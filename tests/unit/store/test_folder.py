@@ -122,8 +122,44 @@ def test_resume_wants_the_same_run(tmp_path: Path) -> None:
 
 def test_write_atomically_leaves_no_trace_of_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    write_atomically(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_atomically(path, "\ud83d")
-    assert path.read_text() == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+    path.mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_atomically(path, "new")
+    assert [p.name for p in tmp_path.rglob("*")] == ["a.json"]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe/nowhere", b"a\x00b", b""])
+def test_a_note_of_the_last_run_that_is_no_path_names_no_run(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / ".hush").mkdir()
+    (tmp_path / ".hush" / "latest").write_bytes(content)
+    assert latest(tmp_path) is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes on POSIX alone")
+def test_a_root_whose_name_is_no_utf8(tmp_path: Path) -> None:
+    root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/r\xff"))
+    try:
+        root.mkdir()
+    except OSError:
+        pytest.skip("this file system wants UTF-8")
+    run = RunFolder.create(None, MANIFEST, root=root)
+    assert latest(root) == run.path.resolve()
+
+
+def test_half_of_a_surrogate_pair_is_escaped_in_what_is_written(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "a.json", json.dumps({"host": "\udcff"}, ensure_ascii=False))
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"host": "\udcff"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_everything_of_a_run_is_its_owners_alone_and_a_users_folder_keeps_its_rights(tmp_path: Path) -> None:
+    run = RunFolder.create(None, MANIFEST, root=tmp_path)
+    run.log("main").append(RECORDS[0])
+    made = [tmp_path / ".hush", *(tmp_path / ".hush").rglob("*")]
+    assert {stat.S_IMODE(p.stat().st_mode) for p in made if p.is_dir()} == {0o700}
+    assert {stat.S_IMODE(p.stat().st_mode) for p in made if p.is_file()} == {0o600}
+    own = tmp_path / "own"
+    own.mkdir(mode=0o755)
+    own.chmod(0o755)
+    RunFolder.create(own, MANIFEST)
+    assert stat.S_IMODE(own.stat().st_mode) == 0o755

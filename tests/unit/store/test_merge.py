@@ -14,8 +14,10 @@ import pytest
 from pytest_hush.errors import StoreError
 from pytest_hush.model import Record
 from pytest_hush.plan import identity
-from pytest_hush.store import RunFolder, merge_shards
+from pytest_hush.store import RunFolder, merge_shards, usable_labels
+from pytest_hush.store.labels import Label, read_labels, write_labels
 from tests.unit.factories import make_pack, make_plan, make_records
+from tests.unit.store.test_labels import label
 
 PLAN = make_plan(make_pack(personas=5, per_cell=1))
 ABOUT: dict[str, Any] = {
@@ -58,6 +60,44 @@ def test_the_order_of_shards_does_not_matter(tmp_path: Path) -> None:
         merged = merge_shards(order, tmp_path / f"whole-{n}")
         texts.append(b"".join(p.read_bytes() for p in merged.path.glob("records-*.jsonl")))
     assert texts[0] == texts[1]
+
+
+def labelled(path: Path) -> list[Label]:
+    """Labels of every record of the shard, as an import leaves them."""
+    records = [r for r in RunFolder.open(path).records() if r.kind == "probe"]
+    labels = [
+        label(r, **{n: str(r.instrument.get(n, "")) for n in ("judge", "judge_version", "rubric")}) for r in records
+    ]
+    write_labels(path, labels)
+    return labels
+
+
+def test_readers_labels_come_along_each_once(tmp_path: Path) -> None:
+    shards = [shard(tmp_path, (i, 2)) for i in (1, 2)]
+    first, second = labelled(shards[0]), labelled(shards[1])
+    write_labels(shards[1], [*second, replace(first[0], date="2026-07-01")])
+    warned: list[str] = []
+    merged = merge_shards(shards, tmp_path / "whole", warn=warned.append)
+    found = read_labels(merged.path / "labels.jsonl")
+    assert sorted(found, key=lambda x: x.item) == sorted([*first, *second], key=lambda x: x.item)
+    usable, why = usable_labels(merged.path, merged.records())
+    assert usable is not None, why
+    assert len(usable.items) == len(first) + len(second)
+    assert warned == []
+
+
+def test_labels_that_contradict_each_other_are_refused_and_a_shard_without_any_is_named(tmp_path: Path) -> None:
+    shards = [shard(tmp_path, (i, 2)) for i in (1, 2)]
+    first = labelled(shards[0])
+    warned: list[str] = []
+    merge_shards(shards, tmp_path / "whole", warn=warned.append)
+    assert warned == [f"Readers' labels were there for some shards only: {shards[1]} came without."]
+    write_labels(shards[1], [replace(first[3], v=1.0)])
+    with pytest.raises(StoreError, match="contradict each other") as told:
+        merge_shards(shards, tmp_path / "refused")
+    assert first[3].item in str(told.value)
+    assert all(str(s / "labels.jsonl") in str(told.value) for s in shards)
+    assert not (tmp_path / "refused").exists()
 
 
 def drop(records: list[Record]) -> list[Record]:

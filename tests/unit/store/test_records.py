@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import stat
 import threading
 import warnings
@@ -224,3 +225,37 @@ def test_warnings_as_errors_do_not_end_a_run(tmp_path: Path, caplog: pytest.LogC
         warnings.simplefilter("error")
         assert read_records(tmp_path) == RECORDS[:1]
     assert "line 1: no record can be read here" in caplog.text
+
+
+def test_a_full_disk_is_named_and_takes_nothing_of_what_was_kept(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    log = RecordLog(tmp_path, "main")
+    log.append(RECORDS[0])
+    room = log.path.stat().st_size
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room + 100, hard))
+    try:
+        with pytest.raises(StoreError, match=r"records-main.*cannot be written: .*make room there.*--hush-resume"):
+            log.append(RECORDS[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert log.path.stat().st_size == room  # no half of a line for a later record to run into
+    log.append(RECORDS[2])
+    log.close()
+    assert {r.key for r in read_records(tmp_path)} == {RECORDS[0].key, RECORDS[2].key}
+
+
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        (b'{"schema"', r"not JSON \(.* character 10 of the line\)"),
+        (b"[1]", "expected a record, one JSON object a line .* read list"),
+        (b'{"schema": 1}', "the field 'status' is missing"),
+        (b'{"a": "\xff"}', r"not UTF-8 \(byte 8 of the line\)"),
+    ],
+)
+def test_a_garbled_line_is_told_with_its_place_its_fault_and_what_to_do(tmp_path: Path, line: bytes, told: str) -> None:
+    (tmp_path / "records-main-1.jsonl").write_bytes(line + b"\n")
+    said: list[str] = []
+    assert read_records(tmp_path, warn=said.append) == []
+    assert re.search(rf"records-main-1\.jsonl, line 1: .*{told}.* --hush-resume", said[0])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,81 +9,49 @@ from typing import Any
 import pytest
 
 from pytest_hush.embed import default_embedder
-from pytest_hush.memories import exposure
 from pytest_hush.memories.stores.amem import AMem
 from pytest_hush.memories.stores.bases import MARKER
-from tests.unit.memories.histories import (
-    PLANTED,
-    locomo,
-    planted,
-)
-from tests.unit.memories.stores.amem_model import (
-    Neighbour,
-    Noting,
-    evolution,
-)
+from tests.unit.memories.histories import PLANTED, locomo, planted
+from tests.unit.memories.stores.amem_model import Neighbour, Noting, evolution
 from tests.unit.memories.stores.notebook import ask, close
-from tests.unit.memories.stores.systems import KIDNEYS, ROOT, Make, isolated, with_sources
+from tests.unit.memories.stores.processes import (
+    NOTHING,
+    both_done,
+    caught,
+    check_a_dialogue,
+    hanging,
+    kill_in_mid_ingest,
+)
+from tests.unit.memories.stores.systems import KIDNEYS, Make, tree
 
 SYSTEM = "a-mem"
-
-
-TRAP = """
-import asyncio, os, socket, sys
-connected, written = [], []
-stores, out = sys.argv[1], sys.argv[2]
-def audit(event, args):
-    if event in ("socket.connect", "socket.bind"): connected.append(str(args[1]))
-    elif event in ("socket.getaddrinfo", "socket.gethostbyname"): connected.append(str(args[0]))
-    elif event == "open" and isinstance(args[0], (str, bytes, os.PathLike)) and (
-        isinstance(args[1], str) and set(args[1]) & set("wax+")
-        or isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)):
-        written.append(os.path.abspath(os.fsdecode(args[0])))
-    elif event in ("os.mkdir", "sqlite3.connect", "os.rename"): written.append(os.path.abspath(os.fsdecode(args[0])))
-    elif event == "subprocess.Popen": connected.append(str(args[0]))
-sys.addaudithook(audit)
-from pytest_hush.embed import default_embedder
-from pytest_hush.memories import resolve_memory
-from pytest_hush.model import Condition
-from pathlib import Path
-from tests.unit.memories.histories import pack, planted
+MODEL = "tests.unit.memories.stores.amem_model:Noting"
+MODELS = """
 from tests.unit.memories.stores.amem_model import Noting
-before = dict(os.environ)
-for model in (None, Noting()):
-    memory = resolve_memory(Condition.parse("a-mem"), pack=pack(), embedder=default_embedder, stores=Path(stores),
-                            memory_model=None if model is None else lambda: model)
-    async def main():
-        assert (await memory.context(planted(), "kidneys")).entries
-        await memory.close()
-    asyncio.run(main())
-strangers = [c for c in connected if "127.0.0.1" not in c]
+MODELS = (None, Noting())
+"""
+CHECKS = """
 never = {"torch", "litellm", "transformers", "sentence_transformers", "nltk", "agentic_memory"}
-heavy = sorted({n.partition(".")[0] for n in sys.modules} & never)
-outside = [w for w in written if not w.startswith((stores, "/dev/")) and w != out]
-with open(out, "w") as file: print(strangers, outside, heavy, len(written) > 0, dict(os.environ) == before, file=file)
+assert {n.partition(".")[0] for n in sys.modules}.isdisjoint(never)
+assert dict(os.environ) == before
 """
 
 
 def test_nothing_is_sent_anywhere_and_nothing_written_outside_the_stores(tmp_path: Path) -> None:
-    environment, out = isolated(tmp_path), tmp_path / "out"
     # A program that uses Chroma for itself: its settings must not lead this store elsewhere.
-    settings = (
-        "ANONYMIZED_TELEMETRY=True\nCHROMA_OTEL_COLLECTION_ENDPOINT=http://192.0.2.1:4317\nPERSIST_DIRECTORY=mine\n"
+    endpoint = "http://192.0.2.1:4317"
+    mine = f"ANONYMIZED_TELEMETRY=True\nCHROMA_OTEL_COLLECTION_ENDPOINT={endpoint}\nPERSIST_DIRECTORY=mine\n"
+    told = caught(
+        SYSTEM,
+        MODELS,
+        CHECKS,
+        tmp_path,
+        loopback=True,
+        files={".env": mine},
+        environment={"CHROMA_OTEL_COLLECTION_ENDPOINT": endpoint},
     )
-    (tmp_path / "work" / ".env").write_text(settings, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", TRAP, str(tmp_path / "stores"), str(out)],
-        cwd=tmp_path / "work",
-        env={**environment, "CHROMA_OTEL_COLLECTION_ENDPOINT": "http://192.0.2.1:4317"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert out.read_text("utf-8").strip() == "[] [] [] True True"
-    assert (done.stdout, done.stderr) == ("", ""), "what the library prints stays out of the run's output"
-    found = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")}
+    assert told == NOTHING
+    found = tree(tmp_path)
     assert {n for n in found if n.startswith(("home", "work", "tmp"))} == {"home", "work", "work/.env", "tmp"}
 
 
@@ -105,41 +70,9 @@ def test_every_fork_lets_go_of_its_threads_and_files(make: Make) -> None:
     assert len(list(files.iterdir())) <= before
 
 
-KILLED = """
-import asyncio, sys
-from pathlib import Path
-from pytest_hush.embed import default_embedder
-from pytest_hush.memories import resolve_memory
-from pytest_hush.model import Condition
-from tests.unit.memories.histories import pack, planted
-from tests.unit.memories.stores.amem_model import Noting
-class Hangs(Noting):
-    async def reply(self, prompt):
-        answer = await super().reply(prompt)
-        if len(self.prompts) == 5:
-            print("third note", flush=True)
-            await asyncio.sleep(60)
-        return answer
-memory = resolve_memory(Condition.parse("a-mem"), pack=pack(), embedder=default_embedder, stores=Path(sys.argv[1]),
-                        memory_model=Hangs)
-asyncio.run(memory.context(planted(), "kidneys"))
-"""
-
-
 @pytest.mark.real
 def test_a_base_killed_in_mid_ingest_is_built_anew(make: Make, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(tmp_path / "stores")],
-        cwd=ROOT,
-        env=with_sources(),
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "third note\n"
-    process.kill()
-    process.communicate()
-    assert list(tmp_path.rglob("*.partial/store/chroma/chroma.sqlite3")), "something was half-written"
+    kill_in_mid_ingest(hanging(SYSTEM, MODEL, at=5), tmp_path, "chroma/chroma.sqlite3")
     found = ask(make(Noting()), planted(), KIDNEYS)
     assert found.notes == ("a-mem@llm: 10 entries, 4 from the planted session",)
 
@@ -177,30 +110,7 @@ def test_the_ledger_against_what_the_model_really_did(make: Make) -> None:
 
 @pytest.mark.real
 def test_a_dialogue_of_locomo_ledger_against_content(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
-    history = locomo(0)
-    session_of = {t.id: s for s in history.sessions for t in s.turns}
-    memory = make()
-    started = time.perf_counter()
-    first = ask(memory, history, KIDNEYS)
-    built = time.perf_counter() - started
-    checked = 0
-    for turn in [t for s in history.sessions[::3] for t in s.turns[::5]]:
-        for entry in ask(memory, history, turn.text).entries:
-            own = session_of[entry.turns[0]]
-            assert entry.sources == (own.id,)
-            assert entry.date == own.date
-            said = next(t for t in own.turns if t.id == entry.turns[0])
-            assert entry.text.startswith(f"{said.speaker}: {' '.join(said.text.split())}")
-            checked += 1
-    assert checked > 50
-    assert exposure(first, history).exact is True
-    started = time.perf_counter()
-    again = replace(PLANTED, id="other-s")
-    sessions = tuple(again if s.id == PLANTED.id else s for s in history.sessions)
-    ask(memory, replace(history, sessions=sessions, planted=again.id), KIDNEYS)
-    forked = time.perf_counter() - started
-    with capsys.disabled():
-        print(f"\nLoCoMo 0: {first.notes[0]}; base {built:.1f} s, fork and search {forked:.3f} s, {checked} checked")
+    check_a_dialogue(make(), lambda turn: f"{turn.speaker}: {' '.join(turn.text.split())}", capsys)
 
 
 @pytest.mark.real
@@ -223,18 +133,7 @@ def test_no_search_in_a_dialogue_of_locomo_misses_a_nearer_note(tmp_path: Path) 
 
 @pytest.mark.real
 def test_two_processes_at_once_share_one_base(make: Make, tmp_path: Path) -> None:
-    script = KILLED.replace("if len(self.prompts) == 5:", "if False:") + "\nprint('done', flush=True)\n"
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", script, str(tmp_path / "stores")],
-            cwd=ROOT,
-            env=with_sources(),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    assert [p.communicate(timeout=120)[0] for p in processes] == ["done\n", "done\n"]
+    both_done(hanging(SYSTEM, MODEL, at=0), tmp_path)
     assert len(list(tmp_path.rglob(MARKER))) <= 2
     model = Noting()
     ask(make(model), planted(), KIDNEYS)
