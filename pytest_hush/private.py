@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 
 def make_private_folder(path: Path) -> None:
@@ -20,6 +21,33 @@ def make_private_folder(path: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
     if not missing and not path.is_dir():
         path.mkdir()  # says what stands in the way
+
+
+IGNORE: Final = ".gitignore"
+
+
+def is_fresh(path: Path) -> bool:
+    """Whether nothing of anybody's stands in `path`: it is absent, or a folder that holds no file but our ignore file.
+
+    Raises `OSError`.
+    """
+    if not path.exists():
+        return True
+    return path.is_dir() and all(p.name == IGNORE and _is_ours(p) for p in path.iterdir())
+
+
+def keep_from_git(path: Path) -> None:
+    """Write a ``.gitignore`` of ``*`` into the folder `path`, where it has none. Raises `OSError`.
+
+    For a folder of our own making alone: in another it would hide the files of its owner.
+    """
+    ignore = path / IGNORE
+    if not ignore.exists():
+        write_private(ignore, "*\n")
+
+
+def _is_ours(ignore: Path) -> bool:
+    return ignore.read_text(encoding="utf-8", errors="replace") == "*\n"
 
 
 def make_private_file(path: Path) -> None:

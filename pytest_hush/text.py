@@ -38,6 +38,11 @@ def is_blank(text: str) -> bool:
     return not any(c.isalnum() and c not in _FILLERS for c in fold(text))
 
 
+def number_of(number: int, thing: str) -> str:
+    """``1 case``, ``2 cases``: the count of a `thing` whose plural takes an ``s``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def words(text: str) -> list[str]:
     """The folded words of `text`, in order; digits count as words, apostrophes stay inside one."""
     return [w.replace("’", "'") for w in _WORD.findall(fold(text))]

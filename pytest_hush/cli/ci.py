@@ -47,6 +47,7 @@ def shards(count: int) -> None:
 @click.option("--model", "models", multiple=True, required=True, envvar="HUSH_GATE_MODEL", help="As --hush-model.")
 @click.option("--memory", default="", envvar="HUSH_GATE_MEMORY", help="As --hush-memory.")
 @click.option("--judge", default="", envvar="HUSH_GATE_JUDGE", help="As --hush-judge.")
+@click.option("--policy", default="", envvar="HUSH_GATE_POLICY", help="As --hush-policy.")
 @click.option("--pack", default="", envvar="HUSH_GATE_PACK", help="As --hush-pack.")
 @click.option("--thresholds", default="", envvar="HUSH_GATE_THRESHOLDS", help="As --hush-thresholds.")
 @click.option("--mode", default="", envvar="HUSH_GATE_MODE", help="As --hush-mode.")
@@ -66,6 +67,7 @@ def measure(
     models: tuple[str, ...],
     memory: str,
     judge: str,
+    policy: str,
     pack: str,
     thresholds: str,
     mode: str,
@@ -85,7 +87,8 @@ def measure(
         extra = shlex.split(more)
     except ValueError as error:
         raise UsageError(f"--args={more!r}: it cannot be split as a shell would ({error}).") from None
-    given = {"memory": memory, "judge": judge, "pack": pack, "thresholds": thresholds, "mode": mode, "shard": shard}
+    given = {"memory": memory, "judge": judge, "policy": policy, "pack": pack}
+    given |= {"thresholds": thresholds, "mode": mode, "shard": shard}
     command = [sys.executable, "-m", "pytest", *(f"--hush-model={m}" for m in models)]
     command += [f"--hush-{name}={value.strip()}" for name, value in given.items() if value.strip()]
     command += [f"--hush-calibration={path}" for path in calibrations]

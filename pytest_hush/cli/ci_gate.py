@@ -13,7 +13,7 @@ import click
 
 from pytest_hush.cli.common import print_line
 from pytest_hush.errors import HushError, UsageError
-from pytest_hush.private import write_private
+from pytest_hush.private import is_fresh, keep_from_git, write_private
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
@@ -90,7 +90,10 @@ def gate(
 def _clear(out: Path) -> None:
     """Nothing of an earlier call may be taken for this one's."""
     try:
+        fresh = is_fresh(out)
         out.mkdir(parents=True, exist_ok=True)
+        if fresh:
+            keep_from_git(out)
         for name in (RESULT, PAGE, COMMENT, BASELINE):
             (out / name).unlink(missing_ok=True)
     except OSError as error:

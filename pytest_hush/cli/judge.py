@@ -68,7 +68,12 @@ def asking(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--limit", type=click.IntRange(1), help="Judge only N items, evenly spread: for a first look, never a gate."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="The calibration. [default: .hush/calibrations/…]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The calibration. [default: .hush/calibrations/JUDGE-LABELS.json; with --limit …-partial.json]",
+)
+@click.option("--force", is_flag=True, help="With --limit: replace a calibration on every item by the partial one.")
 @click.option(
     "--compare", "old", type=click.Path(path_type=Path), help="An older calibration, to show the drift since."
 )
@@ -79,6 +84,7 @@ def calibrate(
     packs: tuple[str, ...],
     limit: int | None,
     out: Path | None,
+    force: bool,
     old: Path | None,
     as_json: bool,
     **asked: Any,
@@ -91,7 +97,7 @@ def calibrate(
     """
     from pytest_hush.cli.labelled import read_labels
     from pytest_hush.judges.calibration import JudgeId, calibrate
-    from pytest_hush.judges.calibration_file import calibration_text, default_path, read_calibration
+    from pytest_hush.judges.calibration_file import calibration_text, default_path, read_calibration, refuse_loss
     from pytest_hush.judges.drift import compare
     from pytest_hush.report.calibration import drift_lines, lines
     from pytest_hush.run.provenance import DIGEST, digest_field
@@ -99,7 +105,10 @@ def calibrate(
     before = None if old is None else read_calibration(old)
     labelled, found, silent = read_labels(labels, half, packs)
     views = _spread(found, limit)
-    silent = silent if len(views) == len(found) else ()
+    partial = len(views) < len(found)
+    silent = () if partial else silent
+    if partial and out is not None and not force:
+        refuse_loss(out)
     chosen = make_judge(asked["spec"], asked)
     who = JudgeId.of(chosen, digest_field(shared=labelled.shared).get(DIGEST, ""))
     _refuse_other_policy(who, labelled)
@@ -116,7 +125,7 @@ def calibrate(
         no_memory=[a.judgement for a in answers[len(views) :]],
     )
     drift = None if before is None else compare(before, calibration)
-    path = out or default_path(calibration.judge.name, labelled.name)
+    path = out or default_path(calibration.judge.name, labelled.name, partial=partial)
     _write(path, calibration_text(calibration))
     if as_json:
         data = calibration.data()

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pytest_hush.text import number_of
+
 if TYPE_CHECKING:
     from pytest_hush.plugin.setup import Setup
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--thresholds", default="demo", show_default=True, help="Gate file: a bundled name or a TOML file.")
 @click.option("--sample", type=click.IntRange(1), help="Plan only N probes.")
 @click.option("--invitations", is_flag=True, help="With invited twins, as --hush-invitations.")
+@click.option("--two-look", is_flag=True, help="Planned for two looks, as --hush-two-look.")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 def plan(
@@ -39,6 +42,7 @@ def plan(
     thresholds: str,
     sample: int | None,
     invitations: bool,
+    two_look: bool,
     repeats: int,
     seed: int,
 ) -> None:
@@ -64,6 +68,7 @@ def plan(
         thresholds=thresholds,
         sample=sample,
         invitations=invitations,
+        two_look=two_look,
         repeats=repeats,
         seed=seed,
     )
@@ -75,11 +80,14 @@ def plan(
 
 @contextmanager
 def placeholder_keys() -> Iterator[None]:
-    """Placeholder keys for the time being: no call is made, but clients refuse to be made without one."""
+    """Placeholder keys, and no need of an SDK, for the time being: no call is made, whatever the clients ask for."""
+    from pytest_hush.models.remote import dry_run
+
     absent = [name for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY") if name not in os.environ]
     os.environ.update(dict.fromkeys(absent, "unused-in-a-dry-run"))
     try:
-        yield
+        with dry_run():
+            yield
     finally:
         for name in absent:
             os.environ.pop(name, None)
@@ -116,7 +124,10 @@ def plan_lines(setup: Setup) -> list[str]:
         f"{len(probes)} probe cases, {controls} positive controls: {len(plan.cases)} replies, {judgements} judgements",
     ]
     for (model, condition), count in Counter((c.model, c.condition.name) for c in probes).items():
-        lines.append(f"  {model} under {condition}: {count} cases")
+        lines.append(f"  {model} under {condition}: {number_of(count, 'case')}")
+    if plan.first_look:
+        first = sum(plan.in_first_look(c) for c in probes)
+        lines.append(f"two looks: {first} of the {len(probes)} probe cases are measured and judged first")
     lines += forecast.lines(plan, setup.models, setup.memories, list(setup.judges.values()), repeats)
     lines += _gates(setup)
     lines += resolutions(setup.thresholds, plan)

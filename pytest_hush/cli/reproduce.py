@@ -14,6 +14,7 @@ import click
 
 from pytest_hush.cli.common import print_line
 from pytest_hush.errors import HushError, StoreError, UsageError
+from pytest_hush.private import is_fresh, keep_from_git
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
@@ -55,8 +56,9 @@ def reproduce(
     """Run the paper's experiments and print its tables, ours beside the published figures.
 
     Q1 and Q3 (`main`): none, full-context, mem0, a-mem, memu. Q2 and Q4 (`controls`): oracle, neutral,
-    irrelevant-sensitive, vector, with the boundary policy, the guard and a withdrawal, and invited twins. One pytest
-    run for each generator and experiment, in a folder of its own under --out. What it costs at most is printed first.
+    irrelevant-sensitive, vector, oracle and vector with the boundary policy, oracle after a withdrawal, the first
+    memory system with the boundary policy, and invited twins. One pytest run for each generator and experiment, in a
+    folder of its own under --out. What it costs at most is printed first.
 
     What follows `--` goes to every run as it stands, for example `-- --hush-max-cost=20 --hush-memory-model=local`.
     The endpoints of the ini file in this folder are used.
@@ -133,7 +135,11 @@ def _run(job: Job, *, pack: str, sample: int | None, seed: int, resume: bool, ex
             f"--out: {job.folder} exists. Add --resume to go on with it, --tables for its tables, or name another "
             f"folder."
         )
-    job.folder.parent.mkdir(parents=True, exist_ok=True)
+    out = job.folder.parent
+    fresh = is_fresh(out)
+    out.mkdir(parents=True, exist_ok=True)
+    if fresh:
+        keep_from_git(out)  # the pages beside the runs hold texts too
     arguments = job.arguments(pack=pack, sample=sample, seed=seed, resume=exists, extra=extra)
     click.echo(f"{job.folder.name}: measuring")
     done_process = subprocess.run([sys.executable, "-m", "pytest", "-q", *arguments], check=False)
@@ -154,7 +160,7 @@ def _show(planned: Sequence[Job], folder: Path) -> None:
     """Print the tables of the runs that are there, and write the page."""
     from pytest_hush.report.html import write_page
     from pytest_hush.reproduce import Measured, tables
-    from pytest_hush.reproduce.page import render
+    from pytest_hush.reproduce.page import notices, render
     from pytest_hush.reproduce.text import lines
 
     found: list[Measured] = []
@@ -182,6 +188,8 @@ def _show(planned: Sequence[Job], folder: Path) -> None:
         for line in lines(table, width):
             print_line(line)
     print_line("")
+    for line in notices(found):
+        print_line(line)
     for name in missing:
         print_line(f"not measured: {name}")
     path = folder / PAGE

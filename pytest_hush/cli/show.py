@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,21 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 @click.option("--worst", type=click.IntRange(1), default=3, show_default=True, help="Show the N worst measured cases.")
-@click.option("--case", "wanted", default="", help="Show this case alone: ID as in hush::test_case[ID].")
-def show(run: Path | None, worst: int, wanted: str) -> None:
+@click.option(
+    "--case", "wanted", default="", help="This case alone: ID as in hush::test_case[ID], or a part that only it has."
+)
+@click.option("--condition", default="", help="Only cases of this condition.")
+@click.option(
+    "--min-v", type=click.FloatRange(0, 1), help="Only probes of at least this v: all of them, unless --worst is given."
+)
+@click.pass_context
+def show(
+    context: click.Context, run: Path | None, worst: int, wanted: str, condition: str, min_v: float | None
+) -> None:
     """Show single cases of RUN (a run folder; by default the last one under ./.hush).
 
-    For each: what was asked, what memory showed and from which sessions, the reply, and what the judge made of it.
+    A probe's id names its case where it was measured once; else the ids of its cases are listed. For each case: what
+    was asked, what memory showed and from which sessions, the reply, and what the judge made of it.
     Characters that could drive a terminal are shown as escapes. Of a private pack only the scores are shown.
     """
     from pytest_hush.store import RunFolder, latest
@@ -33,17 +44,40 @@ def show(run: Path | None, worst: int, wanted: str) -> None:
     if path is None:
         raise UsageError("There is no run under ./.hush here. Give the folder of a run: hush show RUN.")
     records = RunFolder.open(path).records(warn=lambda text: click.echo(f"WARNING: {text}", err=True))
-    for line in show_lines(path, records, worst, wanted, width=shutil.get_terminal_size().columns):
+    number: int | None = worst
+    if min_v is not None and context.get_parameter_source("worst") is click.core.ParameterSource.DEFAULT:
+        number = None
+    asked = Asked(number, wanted, condition, min_v)
+    for line in show_lines(path, records, asked, width=shutil.get_terminal_size().columns):
         print_line(line)
 
 
-def show_lines(path: Path, records: Sequence[Record], worst: int, wanted: str, *, width: int) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which cases: the `worst` so many (None: all), or the one `wanted`; of `condition` and of `min_v` where given."""
+
+    worst: int | None = 3
+    wanted: str = ""
+    condition: str = ""
+    min_v: float | None = None
+
+
+def show_lines(path: Path, records: Sequence[Record], asked: Asked, *, width: int) -> list[str]:
     """The cases of one run in words. Raises `UsageError` when there is no such case, or none was measured."""
     from pytest_hush.report import show
 
     if not records:
         raise UsageError(f"{path}: the run holds no record: nothing was measured. Run it first, or finish it.")
-    chosen = [show.named(records, wanted)] if wanted else show.worst(records, worst)
+    if asked.condition:
+        known = list(dict.fromkeys(r.condition for r in records))
+        records = [r for r in records if r.condition == asked.condition]
+        if not records:
+            raise UsageError(
+                f"--condition={asked.condition}: the run has no case of it. Expected one of: {', '.join(known)}."
+            )
+    chosen = [show.named(records, asked.wanted)] if asked.wanted else show.worst(records, asked.worst, asked.min_v)
+    if not chosen and asked.min_v is not None:
+        raise UsageError(f"{path}: no measured probe has a v of {asked.min_v:g} or more. Lower --min-v.")
     if not chosen:
         raise UsageError(
             f"{path}: none of its {len(records)} records is a measured probe. Name a case with --case to see its error."
@@ -52,8 +86,8 @@ def show_lines(path: Path, records: Sequence[Record], worst: int, wanted: str, *
     secret = _why_private(path, packs.values())
     lines = [secret] if secret else []
     for record in chosen:
-        asked = show.question(record, packs[str(record.instrument.get("pack", ""))])
-        lines += [*([""] if lines else []), *show.render_case(record, asked, scores_only=bool(secret), width=width)]
+        turn = show.question(record, packs[str(record.instrument.get("pack", ""))])
+        lines += [*([""] if lines else []), *show.render_case(record, turn, scores_only=bool(secret), width=width)]
     return lines
 
 

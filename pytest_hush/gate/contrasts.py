@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -69,6 +70,34 @@ def contrasts(
                 continue
             there = other.records[model, arm.condition]
             found += [_contrast(arm, role, there, metric, ambient, confidence) for metric in metrics]
+    return found
+
+
+def chances(
+    records: Iterable[Record], plan: Plan, other: Reference, metrics: Sequence[str] = METRICS
+) -> dict[tuple[str, str, str], float]:
+    """Two-sided sign-flip p over personas of "nothing changed", by (model, condition, metric) of `records`.
+
+    Nothing stands for what has no matched pair, or pairs of one persona only.
+    """
+    from pytest_hush.gate.measure import pairs_of  # numpy
+    from pytest_hush.stats.aggregate import paired
+    from pytest_hush.stats.signflip import sign_flip_two_sided
+
+    ambient = sensitive_ids(plan, None)
+    other = resolved({"other": other}, "first")["other"]
+    found = {}
+    for arm in lay_out(one_judgement(records, "first"), plan, None).arms:
+        model, absent = other.model_for(arm.model, arm.condition)
+        if absent or _refused(other, arm):
+            continue
+        there, mine = other.records[model, arm.condition], pairs_of(arm, "")
+        for metric in metrics:
+            pairs, _ = paired(mine, there, metric, ambient)
+            probes = [[math.fsum(d) / len(d) for d in own.values()] for own in pairs.values() if own]
+            if len(probes) > 1:
+                p = sign_flip_two_sided([math.fsum(own) / len(own) for own in probes])
+                found[arm.model, arm.condition, metric] = p
     return found
 
 

@@ -121,7 +121,7 @@ def corrected_level(
     read = sum(len(c.labelled) for c in clusters.values())
     found = corrected(clusters)
     if found is None:
-        return Measurement(0, len(cases), lost, labels=read, note=_too_few(lacking(clusters)))
+        return Measurement(0, len(cases), lost, labels=read, note=_too_few(lacking(clusters), clusters))
     part = share(lost, scored)
     rho = TABLE_RHO if limit is None else passing_rho(limit)
     low = corrected_bound(found, confidence, TABLE_RHO if limit is None else 0.0, upper=False)
@@ -178,17 +178,22 @@ def _points(share: float) -> float:
     return round(100.0 * share, 10) + 0.0
 
 
-def _too_few(personas: Mapping[str, int]) -> str:
+def _too_few(personas: Mapping[str, int], clusters: Mapping[str, Cluster]) -> str:
     from pytest_hush.stats.corrected import ADVISED, LEAST
 
     if not personas:
         return "no scored case in any persona"
     some = ", ".join(f"{name} has {n}" for name, n in list(personas.items())[:4])
     more = f" and {len(personas) - 4} more personas have too few" if len(personas) > 4 else ""
-    return (
-        f"labels are too few to correct the judge: {some}{more}; {LEAST} a persona and condition are needed, about "
-        f"{ADVISED} are advised. Export with a larger --n and label on"
-    )
+    most = max(c.cases for c in clusters.values())
+    advised = f"about {ADVISED} are advised. Export with a larger --n and label on"
+    if most < ADVISED:
+        advised = (
+            f"about {ADVISED} would be good, but this run has {most} at most: label all of them (export with a larger "
+            f"--n), and measure more probes for a narrower interval"
+        )
+    needed = f"{LEAST} a persona and condition are needed, {advised}"
+    return f"labels are too few to correct the judge: {some}{more}; {needed}"
 
 
 @dataclass(frozen=True, slots=True)

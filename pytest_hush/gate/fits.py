@@ -59,8 +59,11 @@ class Calibrated:
 
     def lines(self) -> list[str]:
         """The sentences for every surface."""
-        told = [f"{fit.line}." for fit in self.fits]
-        return told + ([f"WARNING: {self.warning}"] if self.warning else [])
+        return [*(f"{fit.line}." for fit in self.fits), *self.warnings()]
+
+    def warnings(self) -> list[str]:
+        """What every surface warns of, as a sentence of its own."""
+        return [f"WARNING: {self.warning}"] if self.warning else []
 
     def data(self) -> dict[str, Any]:
         """Plain JSON for the result."""

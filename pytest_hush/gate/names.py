@@ -40,7 +40,8 @@ def unknown_names(
         for name in (part.strip() for part in gate.condition.split("|")):
             if not name or _known(name, planned, registered):
                 continue
-            near = difflib.get_close_matches(name.lower(), [*planned, *_names()], n=2, cutoff=0.6)
+            nameable = dict.fromkeys((*planned, *_names()))
+            near = difflib.get_close_matches(name.lower(), nameable, n=2, cutoff=0.6)
             hint = f" (did you mean {' or '.join(near)}?)" if near else ""
             kind = "matches no memory" if _WILD.search(name) else "names no memory"
             told.append(

@@ -6,6 +6,7 @@ from pytest_hush.gate.arms import lay_out
 from pytest_hush.gate.check import family_size, in_family, one_sided
 from pytest_hush.gate.invited import applies, cases_of
 from pytest_hush.plan import Plan
+from pytest_hush.text import number_of
 from pytest_hush.thresholds import CHANGES, COUNTED, Thresholds
 
 
@@ -39,7 +40,8 @@ def resolutions(thresholds: Thresholds, plan: Plan) -> list[str]:
             told = "nothing passes" if passes is None else f"passes {'from' if at_least else 'up to'} {passes:.1f}"
             told += ", nothing fails" if fails is None else f", fails {'down from' if at_least else 'from'} {fails:.1f}"
             of = f" of {gate.stratum}" if gate.stratum else ""
-            lines[f"gate {gate.id} (limit {gate.limit:g}; {n} cases{of}, {personas} personas): {told}"] = None
+            size = f"{number_of(n, 'case')}{of}, {number_of(personas, 'persona')}"
+            lines[f"gate {gate.id} (limit {gate.limit:g}; {size}): {told}"] = None
     if not lines:
         return []
     return ["what the gates can tell at this size (personas correlating 0.02; between the two they stay open):", *lines]

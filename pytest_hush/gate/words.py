@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pytest_hush.gate.types import PASSING
+from pytest_hush.text import number_of
 from pytest_hush.thresholds import Gate
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def settle(gate: Gate, m: Measurement) -> str:
     if m.note == "one persona":
         return "Only one persona holds such cases, and says nothing about other users: plan two at least, better ten."
     lost = (
-        f" The {m.missing} missing cases widen each bound by {m.widened:.1f} points: complete them first."
+        f" {number_of(m.missing, 'missing case')}: each bound is wider by {m.widened:.1f} points. Complete them first."
         if m.missing
         else ""
     )

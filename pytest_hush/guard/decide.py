@@ -60,8 +60,13 @@ def filter_entries(
         rules: what `settings` and `embedder` come to, to be made once and used again (`rules_for`).
 
     Raises:
-        UsageError: an entry is none of the three forms.
+        UsageError: an entry is none of the three forms, or `revocations` holds something else.
     """
+    for withdrawn in revocations:
+        if not isinstance(withdrawn, Revocation):
+            raise UsageError(
+                f"guard: revocations holds {withdrawn!r}; expected what find_revocations or Revocation.of gives."
+            )
     rules = rules or rules_for(settings or GuardSettings(), embedder)
     found = warrant or rules.warrants.read(turn)
     kept: list[Entry] = []
@@ -79,13 +84,18 @@ def filter_entries(
 
 
 def as_entry(item: Entry | str | Mapping[str, Any], number: int) -> Entry:
-    """`item` as an entry. Raises `UsageError` for anything but a text, a mapping with ``text``, or an entry."""
+    """`item` as an entry. Raises `UsageError` for anything but a text, a mapping with ``text``, or an entry.
+
+    `sources` may be a single id.
+    """
     if isinstance(item, Entry):
         return item
     if isinstance(item, str):
         return Entry(f"entry-{number}", item, None)
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
         sources = item.get("sources")
+        if isinstance(sources, str):
+            sources = (sources,)
         return Entry(
             id=str(item.get("id", f"entry-{number}")),
             text=item["text"],
@@ -93,9 +103,19 @@ def as_entry(item: Entry | str | Mapping[str, Any], number: int) -> Entry:
             turns=tuple(map(str, item.get("turns") or ())),
             date=str(item.get("date") or ""),
         )
+    read = f"of the type {type(item).__name__}"
+    if isinstance(item, Mapping):
+        # Keys are told and no values: an entry is what the guard keeps back.
+        held = f"text is of the type {type(item['text']).__name__}" if "text" in item else f"its keys: {_keys(item)}"
+        read = f"a mapping without a text ({held})"
     raise UsageError(
-        f"guard: entry {number} is a {type(item).__name__}; expected a text, a mapping with 'text', or an Entry."
+        f"guard: entry {number} is {read}; expected a text, a mapping that has its text under 'text' (and, where "
+        f"known, 'id', 'sources', 'turns', 'date'), or an Entry."
     )
+
+
+def _keys(item: Mapping[Any, Any]) -> str:
+    return ", ".join(repr(key) for key in list(item)[:8]) or "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +146,7 @@ def _decide(
     by = sensitive[0].label.why if sensitive else ""
 
     def made(action: Action, why: str, shown: Entry | None) -> tuple[Decision, Entry | None, bool]:
-        decision = Decision(entry.id, action, why, categories, by, entry.sources, entry.date)
+        decision = Decision(entry.id, action, why, categories, by, entry.sources, entry.date, warrant.turn)
         return decision, shown, shown is not None and any(f.scope == "full" for f in sensitive)
 
     withdrawn = revoked_by(revocations, entry, categories, rules.phrases) if settings.revocations else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import threading
+import warnings
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +15,7 @@ from pytest_hush.errors import UsageError
 from pytest_hush.guard import ask_model
 from pytest_hush.guard.decide import Filtered, filter_entries
 from pytest_hush.guard.labels import Label
-from pytest_hush.guard.log import SHOWN, Decision, explain
+from pytest_hush.guard.log import Decision, explain
 from pytest_hush.guard.revoke import Revocation, find_revocations
 from pytest_hush.guard.rules import rules_for
 from pytest_hush.guard.settings import GuardSettings
@@ -24,6 +26,7 @@ from pytest_hush.protocols import Embedder, Memory, Model
 VERSION: Final = "guard-1"
 _SESSIONS: Final = 4096
 _LOG: Final = 1000
+_IDS: Final = 100_000
 
 
 class GuardedMemory:
@@ -58,6 +61,7 @@ class GuardedMemory:
         self._lock = threading.Lock()
         self._labels: OrderedDict[tuple[str, tuple[str, ...]], Mapping[str, Label]] = OrderedDict()
         self._given: list[Revocation] = []
+        self._read: set[str] | None = set()  # ids of sessions; None once there are too many to know them all
         self.decisions: deque[Decision] = deque(maxlen=_LOG)
 
     @property
@@ -100,6 +104,7 @@ class GuardedMemory:
 
     def permit(self, found: Context, history: History, question: str) -> Context | Awaitable[Context]:
         """`found`, the inner memory's answer, after the guard's decisions. Unknown contexts stay unknown."""
+        self._note_read(history)
         if not found.known or not found.entries:
             return found
         if self.model is not None:
@@ -107,19 +112,40 @@ class GuardedMemory:
         return self._permitted(found, history, question, None)
 
     def revoke(self, sessions: Sequence[str], *, date: str = "", categories: Sequence[str] = ()) -> None:
-        """Withdraw what was told in `sessions` (of `categories` only, where given), from now on."""
+        """Withdraw what was told in `sessions` (of `categories` only, where given), from now on.
+
+        Raises `UsageError` for a text in the place of a list, and for kinds that there are none of. A session that no
+        dialogue read so far holds is withdrawn too, since it may be read later, with a warning: it may be a mistake.
+        """
+        made = Revocation.of(sessions, categories=categories, date=date)
         with self._lock:
-            self._given.append(Revocation("application", date, "", tuple(sessions), tuple(categories)))
+            self._given.append(made)
+            read = sorted(self._read or ())
+        for name in made.sessions:
+            if read and name not in read:
+                close = difflib.get_close_matches(name, read, n=1, cutoff=0.6)
+                near = f" (did you mean {close[0]!r}?)" if close else ""
+                warnings.warn(
+                    f"guard: {name!r} is withdrawn from now on, but no dialogue that was read so far has a session of "
+                    f"that id{near}; expected the id of a session, as in the sources of an entry.",
+                    stacklevel=2,
+                )
 
     def restore(self, sessions: Sequence[str]) -> None:
         """Undo every `revoke` of the application that names one of `sessions`."""
+        Revocation.of(sessions)  # says what is no list of ids
         with self._lock:
             self._given = [r for r in self._given if not set(r.sessions) & set(sessions)]
 
-    def explain(self, last: int = 20) -> list[str]:
-        """The last decisions in words that can be put before the user: what, from where, why. No entry is quoted."""
+    def explain(self, last: int = 20, *, turn: str | None = None) -> list[str]:
+        """The last decisions in words that can be put before the user: what, from where, why. No entry is quoted.
+
+        A line before those of each turn quotes its first words. With `turn` the decisions on that turn of the user's
+        alone are given, without that line.
+        """
         with self._lock:
-            return explain(list(self.decisions)[-last:])
+            found = [d for d in self.decisions if turn is None or d.turn == turn]
+        return explain(found[-last:] if last > 0 else (), turns=turn is None)
 
     def close(self) -> Any:
         """Close the inner memory, where it can be closed."""
@@ -172,12 +198,21 @@ class GuardedMemory:
     def _finished(self, found: Context, filtered: Filtered) -> Context:
         with self._lock:
             self.decisions.extend(filtered.decisions)
-        counts = Counter(d.action for d in filtered.decisions if d.categories or d.action not in SHOWN)
-        told = ", ".join(f"{n} {action}" for action, n in sorted(counts.items()))
-        note = (
-            f"guard: of {len(filtered.decisions)} entries {told}" if told else "guard: nothing sensitive was retrieved"
+        counts = Counter(
+            "shown, sensitive" if d.label and d.action == "shown" else d.action for d in filtered.decisions
         )
+        told = "; ".join(f"{n} {action}" for action, n in sorted(counts.items()))
+        if set(counts) <= {"shown"}:
+            told = "nothing sensitive"
+        note = f"guard: of {len(filtered.decisions)} retrieved: {told}"
         return replace(found, entries=filtered.entries, notes=(*found.notes, note))
+
+    def _note_read(self, history: History) -> None:
+        with self._lock:
+            if self._read is not None:
+                self._read.update(session.id for session in history.sessions)
+                if len(self._read) > _IDS:
+                    self._read = None
 
     def _session(self, session: Session) -> Mapping[str, Label]:
         """The labels of a session's turns, made when it is first read: they are those of write time."""

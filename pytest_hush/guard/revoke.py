@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pytest_hush.errors import UsageError
 from pytest_hush.guard.labels import Labeller
 from pytest_hush.guard.lexicon import Phrases
 from pytest_hush.guard.rules import Rules, rules_for
-from pytest_hush.guard.settings import GuardSettings
+from pytest_hush.guard.settings import GuardSettings, labels_of
 from pytest_hush.model import Entry, Session, Turn
 
 _MONTHS: Final = (
@@ -40,6 +41,16 @@ class Revocation:
     sessions: tuple[str, ...]
     categories: tuple[str, ...] = ()
     turns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, sessions: Sequence[str], *, categories: Sequence[str] = (), date: str = "") -> Revocation:
+        """A withdrawal that the application takes, such as by a button: what was told in `sessions`, ids of sessions.
+
+        Raises `UsageError` for a text in the place of a list, an empty list, and kinds that there are none of.
+        """
+        if isinstance(sessions, str) or not sessions or not all(isinstance(s, str) and s for s in sessions):
+            raise UsageError(f"guard, sessions to withdraw = {sessions!r}: expected a list of ids of sessions.")
+        return cls("application", date, "", tuple(sessions), labels_of("guard, categories to withdraw", categories))
 
 
 def find_revocations(sessions: Sequence[Session], rules: Rules | None = None) -> tuple[Revocation, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal, get_args
@@ -57,32 +58,22 @@ class GuardSettings:
     embeddings: bool = True
     language: str = "en"
 
+    def __post_init__(self) -> None:
+        """Raises `UsageError` that names the setting, what was read and what is expected; a list is taken as well."""
+        for key in (f.name for f in fields(self)):
+            # Frozen for everybody else: what is read here may be a list, or a whole number for a fraction.
+            object.__setattr__(self, key, _checked(key, getattr(self, key)))
+
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> GuardSettings:
         """The settings of a table of the user's. Raises `UsageError` that names the key and what is expected."""
         known = [f.name for f in fields(cls)]
         for key in table:
             if key not in known:
-                raise UsageError(f"guard settings: unknown setting {key!r} (known: {', '.join(known)}).")
-        found: dict[str, Any] = {}
-        for key, value in table.items():
-            if key in _CHOICES:
-                found[key] = _choice(key, value, _CHOICES[key])
-            elif key == "silent":
-                found[key] = _labels(value)
-            elif key in _NUMBERS:
-                found[key] = _number(key, value, *_NUMBERS[key])
-            elif key in _COUNTS:
-                found[key] = _count(key, value, *_COUNTS[key])
-            elif key in ("revocations", "embeddings"):
-                if not isinstance(value, bool):
-                    raise _wrong(key, value, "true or false")
-                found[key] = value
-            elif not isinstance(value, str) or (key == "language" and not value):
-                raise _wrong(key, value, "a text")
-            else:
-                found[key] = value
-        made = cls(**found)
+                raise UsageError(
+                    f"guard settings: unknown setting {key!r}{_near(key, known)}; known: {', '.join(known)}."
+                )
+        made = cls(**table)
         if made.warrant == "model" and not made.warrant_model:
             raise UsageError(
                 "guard settings: warrant = 'model' needs warrant_model, such as warrant_model = 'openai/gpt-4o-mini'."
@@ -113,29 +104,48 @@ _COUNTS: Final[Mapping[str, tuple[int, int]]] = {
 }
 
 
-def _choice(key: str, value: object, choices: Sequence[str]) -> str:
-    if isinstance(value, str) and value in choices:
+def labels_of(where: str, value: object) -> tuple[str, ...]:
+    """`value`, a list or tuple of labels, each once. `UsageError` names `where` and the first that is none."""
+    expected = f"a list of {', '.join(LABELS)}"
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(where, value, expected)
+    for label in value:
+        if not isinstance(label, str) or label not in LABELS:
+            raise _wrong(where, value, expected, label, LABELS)
+    return tuple(dict.fromkeys(value))
+
+
+def _checked(key: str, value: object) -> object:
+    if key == "silent":
+        return labels_of("guard settings, silent", value)
+    where = f"guard settings, {key}"
+    if key in _CHOICES:
+        if isinstance(value, str) and value in _CHOICES[key]:
+            return value
+        raise _wrong(where, value, f"one of {', '.join(_CHOICES[key])}", value, _CHOICES[key])
+    if key in _NUMBERS:
+        low, high = _NUMBERS[key]
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high:
+            return float(value)
+        raise _wrong(where, value, f"a number from {low:g} to {high:g}")
+    if key in _COUNTS:
+        least, most = _COUNTS[key]
+        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+            return value
+        raise _wrong(where, value, f"a whole number from {least} to {most}")
+    if key in ("revocations", "embeddings"):
+        if isinstance(value, bool):
+            return value
+        raise _wrong(where, value, "true or false")
+    if isinstance(value, str) and (value or key != "language"):
         return value
-    raise _wrong(key, value, f"one of {', '.join(choices)}")
+    raise _wrong(where, value, "a text")
 
 
-def _labels(value: object) -> tuple[str, ...]:
-    if isinstance(value, (list, tuple)) and all(isinstance(v, str) and v in LABELS for v in value):
-        return tuple(dict.fromkeys(value))
-    raise _wrong("silent", value, f"a list of {', '.join(LABELS)}")
+def _wrong(where: str, value: object, expected: str, misread: object = None, choices: Sequence[str] = ()) -> UsageError:
+    return UsageError(f"{where} = {value!r}: expected {expected}{_near(misread, choices)}.")
 
 
-def _number(key: str, value: object, low: float, high: float) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high:
-        return float(value)
-    raise _wrong(key, value, f"a number from {low:g} to {high:g}")
-
-
-def _count(key: str, value: object, low: int, high: int) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
-        return value
-    raise _wrong(key, value, f"a whole number from {low} to {high}")
-
-
-def _wrong(key: str, value: object, expected: str) -> UsageError:
-    return UsageError(f"guard settings, {key} = {value!r}: expected {expected}.")
+def _near(misread: object, choices: Sequence[str]) -> str:
+    close = difflib.get_close_matches(misread.lower(), choices, n=1, cutoff=0.6) if isinstance(misread, str) else []
+    return f" (did you mean {close[0]!r} for {misread!r}?)" if close else ""

@@ -19,9 +19,25 @@ FOLDER: Final = "calibrations"
 """The folder of a bundled labelled set that holds calibrations of bundled judges."""
 
 
-def default_path(judge: str, labels: str) -> Path:
-    """Where the calibration of `judge` on `labels` is written, below the current folder, when no file is named."""
-    return Path(".hush") / FOLDER / f"{_slug(judge)}-{_slug(labels)}.json"
+def default_path(judge: str, labels: str, *, partial: bool = False) -> Path:
+    """Where the calibration of `judge` on `labels` is written, below the current folder, when no file is named.
+
+    A `partial` one has a name of its own: it never takes the place of a whole one.
+    """
+    return Path(".hush") / FOLDER / f"{_slug(judge)}-{_slug(labels)}{'-partial' if partial else ''}.json"
+
+
+def refuse_loss(path: Path) -> None:
+    """Raise `LabelError` when `path` holds a whole calibration, which a partial one would replace."""
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return
+    if isinstance(data, dict) and data.get("schema") == SCHEMA and data.get("partial") is None:
+        raise LabelError(
+            f"--out={path}: the file is a calibration on every item, and --limit makes a partial one, which no gate "
+            f"takes. Name another file, leave --limit out, or replace it with --force."
+        )
 
 
 def read_calibration(path: Path) -> Calibration:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_hush.errors import UsageError
-from pytest_hush.judges.rubric import Rubric, load_rubric
+from pytest_hush.judges.rubric import Rubric, bundled_rubrics, load_rubric
 from pytest_hush.model import JudgeView, digest
 from pytest_hush.text import has_stem, words
 
@@ -113,7 +113,7 @@ def load_policy(source: str = DEFAULT) -> Policy:
         version=file.version,
         title=file.title,
         warrant=file.warrant.strip(),
-        rubric=_rubric(path.parent if own else None, file.rubric),
+        rubric=_rubric(path if own else None, file.rubric),
         sensitive=Sensitive(
             tuple(dict.fromkeys(file.sensitive.categories)), tuple(dict.fromkeys(file.sensitive.facts))
         ),
@@ -127,8 +127,22 @@ def _bundled() -> resources.abc.Traversable:
     return resources.files("pytest_hush.judges") / "policies"
 
 
-def _rubric(folder: Path | None, name: str) -> Rubric:
-    if folder is not None and (folder / name).is_file():
-        text = (folder / name).read_text(encoding="utf-8").replace("\r\n", "\n")
-        return Rubric(name.removesuffix(".md"), text)
-    return load_rubric(name.removesuffix(".md"))
+def _rubric(policy: Path | None, named: str) -> Rubric:
+    """The rubric that the file `policy` names, with or without ``.md``: the file beside it, else a bundled one."""
+    name = named.removesuffix(".md")
+    if policy is None:
+        return load_rubric(name)
+    beside = policy.parent / f"{name}.md"
+    try:
+        return Rubric(name, beside.read_text(encoding="utf-8").replace("\r\n", "\n"))
+    except FileNotFoundError:
+        if name in bundled_rubrics():
+            return load_rubric(name)
+        raise UsageError(
+            f"--hush-policy={policy}: rubric = {named!r}: there is no file {beside.absolute()}, and no bundled rubric "
+            f"of that name ({', '.join(bundled_rubrics())}). Put the rubric beside the policy, or name a bundled one; "
+            f"docs/guide/judges.md shows how to begin with a copy, under Policies."
+        ) from None
+    except (OSError, ValueError) as error:
+        told = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"--hush-policy={policy}: rubric = {named!r}: {beside} cannot be read: {told}.") from None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from pytest_hush.judges.rubric import bundled_rubrics
 from pytest_hush.model import Category
 from pytest_hush.text import words
 
@@ -54,10 +56,20 @@ class PolicyFile(_Strict):
     version: Text
     title: Text
     warrant: Text
-    rubric: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\.md$")]
+    rubric: str
     thresholds: str = ""
     sensitive: SensitiveFile
     warranted: list[WarrantedFile] = []
+
+    @field_validator("rubric")
+    @classmethod
+    def _name(cls, name: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+            raise ValueError(
+                "expected the name of a file beside the policy, such as our-policy.md, without a folder; or a bundled "
+                f"rubric ({', '.join(bundled_rubrics())})"
+            )
+        return name
 
 
 def parse(text: str) -> tuple[PolicyFile, dict[str, Any]]:
@@ -78,4 +90,4 @@ def parse(text: str) -> tuple[PolicyFile, dict[str, Any]]:
             raise ValueError(f"unknown key {key!r}") from None
         if first["type"] == "missing":
             raise ValueError(f"the key {key!r} is missing") from None
-        raise ValueError(f"{key} = {first.get('input')!r}: {first['msg']}") from None
+        raise ValueError(f"{key} = {first.get('input')!r}: {first['msg'].removeprefix('Value error, ')}") from None

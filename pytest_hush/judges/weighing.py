@@ -36,7 +36,7 @@ def weigh(reader: Reader, marks: Sequence[Mark], weights: Weights) -> tuple[Mark
 
 
 def _weighed(mark: Mark, odds: float, clues: Sequence[Clue], weights: Weights) -> Mark:
-    level = weights.level(odds)
+    level, least = weights.level(odds), weights.cuts[0]
     if mark.score < SURE and odds < weights.floor:
         mark = replace(mark, score=0.0, target=0.0, used=(), rule="")
     if level <= mark.score or not clues:  # no clue is left of a sentence that a policy let pass, without facts
@@ -48,7 +48,7 @@ def _weighed(mark: Mark, odds: float, clues: Sequence[Clue], weights: Weights) -
         score=level,
         target=level if source == "target" else mark.target,
         used=used,
-        rule=f"reads as a use of history that the turn does not tell (log-odds {odds:.1f})",
+        rule=f"reads as a use of history that the turn does not tell (log-odds {odds:.1f}, counted from {least:.1f})",
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
 from pytest_hush.errors import MissingExtraError, UsageError
@@ -226,11 +228,24 @@ def _header_keys() -> list[str]:
     return [value[-1] for name, value in pairs if value and re.search("auth|key|token|secret", name)]
 
 
+_DRY: Final[ContextVar[bool]] = ContextVar("hush_dry_run", default=False)
+
+
+@contextlib.contextmanager
+def dry_run() -> Iterator[None]:
+    """Within it models are made that are never asked: their names and prices are known without an SDK."""
+    token = _DRY.set(True)
+    try:
+        yield
+    finally:
+        _DRY.reset(token)
+
+
 def require_sdk(module: str) -> None:
-    """Raises `MissingExtraError` with the install line where the SDK is absent; imports nothing."""
+    """Raises `MissingExtraError` with the install line where the SDK is absent, but in a `dry_run`; imports nothing."""
     import importlib.util
 
-    if importlib.util.find_spec(module) is None:
+    if not _DRY.get() and importlib.util.find_spec(module) is None:
         raise MissingExtraError(f"The {module} SDK is not installed. Run: pip install 'pytest-hush[{module}]'")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_hush.errors import UsageError
 from pytest_hush.plugin.conditions import custom_memories
 from pytest_hush.plugin.judging import CUSTOM, check_policies, distinct
+from pytest_hush.plugin.placing import FIXTURES, OWN_MODULE
 from pytest_hush.plugin.setup import Setup, check_comparable
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
     from pytest_hush.model import Prompt, Reply
     from pytest_hush.run import Binding
-
-FIXTURES = ("hush_model", "hush_memory", "hush_judge", "hush_assistant")
-OWN_MODULE = "pytest_hush.plugin.fixtures"
 
 
 def overrides(item: pytest.Item) -> dict[str, int]:
@@ -43,21 +41,37 @@ def overrides(item: pytest.Item) -> dict[str, int]:
 
 
 def check_overrides(setup: Setup, found: Mapping[str, int]) -> None:
-    """Raise `UsageError` when ``custom`` or ``assistant`` needs a fixture that is not among `found`."""
-    closed = "hush_assistant" in found
+    """Raise `UsageError` where the options and the fixtures that are `found` do not name the same objects.
+
+    ``custom`` and ``assistant`` need their fixture; a fixture needs to be named, since what is measured is what the
+    options and every record say.
+    """
     assistant = any(name.partition("+")[0] == "assistant" for name in setup.memories)
-    wanted = [
-        ("--hush-model", "hush_model", CUSTOM, None in setup.models.values() and not closed),
-        ("--hush-memory", "hush_memory", CUSTOM, None in setup.memories.values()),
-        ("--hush-judge", "hush_judge", CUSTOM, None in setup.judges.values()),
-        ("--hush-memory", "hush_assistant", "assistant", assistant),
+    closed = "hush_assistant" in found
+    rows = [
+        ("--hush-memory", "hush_assistant", "assistant", assistant, tuple(setup.memories)),
+        ("--hush-model", "hush_model", CUSTOM, None in setup.models.values() and not closed, tuple(setup.models)),
+        ("--hush-memory", "hush_memory", CUSTOM, None in setup.memories.values(), tuple(setup.memories)),
+        ("--hush-judge", "hush_judge", CUSTOM, None in setup.judges.values(), tuple(setup.judges)),
     ]
-    for option, fixture, name, needed in wanted:
-        if needed and fixture not in found:
+    for option, fixture, name, named, planned in rows:
+        if named and fixture not in found:
             raise UsageError(
-                f"{option}={name} takes its object from the fixture {fixture}, which no conftest.py or test "
-                f'module overrides. Define it there with @pytest.fixture(scope="session").'
+                f"{option}={name} takes its object from the fixture {fixture}, which no conftest.py or test module "
+                f'that was read for this run defines. Define it with @pytest.fixture(scope="session") in a conftest.py '
+                f"of the folder that you start in, or of a path that you give."
             )
+        if fixture in found and not named and not (fixture == "hush_model" and closed):
+            others = ", ".join(n for n in planned if n != "none") or "none"
+            raise UsageError(
+                f"The fixture {fixture} is defined, and this run does not name it: {option} is {others}. What is named "
+                f"is what is measured: name the fixture's object with {option}={name}, or remove the fixture."
+            )
+    if closed and any(name != CUSTOM for name in setup.models):
+        raise UsageError(
+            f"The fixture hush_assistant answers instead of a model, and this run names --hush-model="
+            f"{', '.join(setup.models)}. Name it with --hush-model=custom, or remove the fixture."
+        )
 
 
 def make_binding(setup: Setup, model: Any, memory: Any, judge: Any, assistant: Any) -> Binding:
@@ -69,14 +83,13 @@ def make_binding(setup: Setup, model: Any, memory: Any, judge: Any, assistant: A
 
     models = dict(setup.models)
     memories = dict(setup.memories)
-    for name, value in _slots("hush_model", model, models, tuple(models)).items():
+    for name, value in _slots("hush_model", model, models).items():
         from pytest_hush.models import wrap_model
 
         models[name] = wrap_model(value, name=name)
-    replaceable = tuple(n for n in memories if n != "none")
-    memories |= custom_memories(_slots("hush_memory", memory, memories, replaceable), memories, setup.guard)
+    memories |= custom_memories(_slots("hush_memory", memory, memories), memories, setup.guard)
     judges = dict(setup.judges)
-    for name, value in _slots("hush_judge", judge, judges, tuple(judges)).items():
+    for name, value in _slots("hush_judge", judge, judges).items():
         from pytest_hush.judges.python_callable import wrap_judge
 
         judges[name] = wrap_judge(value, name=name)
@@ -93,23 +106,20 @@ def make_binding(setup: Setup, model: Any, memory: Any, judge: Any, assistant: A
     )
 
 
-def _slots(fixture: str, value: Any, found: Mapping[str, Any], replaceable: tuple[str, ...]) -> dict[str, Any]:
+def _slots(fixture: str, value: Any, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Name -> object for the places that `found` leaves open to the fixture: those whose value is None."""
     if value is None:
         return {}
     if isinstance(value, Mapping):
-        unknown = [name for name in value if name not in found]
+        open_to = [name for name, named in found.items() if named is None]
+        unknown = [name for name in value if name not in open_to]
         if unknown:
-            raise UsageError(f"The fixture {fixture} names {unknown[0]!r}; the plan has {', '.join(found)}.")
+            raise UsageError(
+                f"The fixture {fixture} names {unknown[0]!r}; expected {', '.join(open_to)}, which "
+                f"--{fixture.replace('_', '-')} leaves to it."
+            )
         return dict(value)
-    if any(name.partition("+")[0] == CUSTOM for name in found):
-        return {CUSTOM: value}
-    if len(replaceable) == 1:
-        return {replaceable[0]: value}
-    option = fixture.replace("_", "-")
-    raise UsageError(
-        f"The fixture {fixture} gives one object, and the plan has {len(replaceable)} that it could replace "
-        f"({', '.join(replaceable) or 'none'}). Pass --{option}=custom, or return a mapping from names to objects."
-    )
+    return {CUSTOM: value}
 
 
 class _Closed:

@@ -145,7 +145,9 @@ class Collector:
         suite.test_case = _suite.test_case  # type: ignore[attr-defined]
         if any(case.kind == "control" and plan.in_shard(case) for case in plan.cases):
             suite.test_positive_control = _suite.test_positive_control  # type: ignore[attr-defined]
-        module = pytest.Module.from_parent(session, path=self.config.rootpath, nodeid=ROOT)
+        from pytest_hush.plugin.placing import Suite
+
+        module: pytest.Module = Suite.from_parent(session, path=self.config.rootpath, nodeid=ROOT)
         module.obj = suite
         return module
 

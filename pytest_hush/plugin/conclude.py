@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_hush.errors import StoreError
 from pytest_hush.plan import identity
+from pytest_hush.text import number_of
 from pytest_hush.version import __version__
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _lines(session: HushSession, summary: Summary | None, *, width: int) -> list
     if summary is None:
         kept = len(session.records())
         total = sum(session.setup.plan.in_shard(c) for c in session.setup.plan.cases)
-        lines.append(f"No verdict: the run was interrupted. {kept} of {total} records are kept.")
+        lines.append(f"No verdict: the run was interrupted. {kept} of {number_of(total, 'record')} kept.")
         lines.append(f"Finish it with the same options and --hush-resume --hush-out={folder.path}")
         return lines
     if summary.status in ("error", "skipped") and summary.reason:
@@ -227,7 +228,7 @@ def run_notes(session: HushSession, records: Sequence[Record], part: Plan) -> li
         parts = ", ".join(f"{n} {status}" for status, n in sorted(missing.items()))
         lines.append(f"Not measured: {parts} of {len(planned)} cases. Silence that was not measured is never a pass.")
     calls, hits = session.calls()
-    lines.append(f"{calls} calls, {hits} answers from the cache")
+    lines.append(f"{number_of(calls, 'call')}, {number_of(hits, 'answer')} from the cache")
     if session.options.explain_misses:
         told = [line for engine in session.engines.values() for line in engine.misses()]
         lines += [f"cache miss: {line}" for line in told] or ["cache misses: none"]

@@ -146,7 +146,7 @@ def emit(session: pytest.Session, verdict: Verdict) -> None:
     """
     from pytest_hush.gate import PASSING
 
-    text = f"{verdict.outcome}: {verdict.sentence} {verdict.reason} {verdict.waiver_text}".strip()
+    text = told(verdict)
     properties = [
         ("hush.gate", verdict.gate),
         ("hush.outcome", verdict.outcome),
@@ -158,6 +158,21 @@ def emit(session: pytest.Session, verdict: Verdict) -> None:
         _reports(session, f"gate[{verdict.id}]", "passed", "", properties)
     else:
         _reports(session, f"gate[{verdict.id}]", "failed" if verdict.blocks else "warned", text, properties)
+
+
+def told(verdict: Verdict) -> str:
+    """What pytest prints beside the gate's id: the figure and its limit first, since its summary cuts the line there.
+
+    Of a skipped gate only the reason: pytest folds gates that share it into one line.
+    """
+    from pytest_hush.gate.words import UNITS, number
+
+    if verdict.outcome == "skipped":
+        return f"{verdict.reason or verdict.sentence} {verdict.waiver_text}".strip()
+    unit = UNITS.get(verdict.metric, "")
+    value = "" if verdict.value is None else f"{number(verdict.value, verdict.limit)}{unit}"
+    first = f"{value}, limit {verdict.limit:g}{unit}; " if value else ""
+    return f"{first}{verdict.outcome}: {verdict.sentence} {verdict.reason} {verdict.waiver_text}".strip()
 
 
 def emit_no_verdict(session: pytest.Session, reason: str) -> None:
@@ -177,7 +192,7 @@ def _reports(
         if here == "skipped":
             longrepr = (ROOT, 0, f"Skipped: {text}")
         elif here in ("failed", "warned"):
-            longrepr = f"{name}: {text}"
+            longrepr = text
         report = pytest.TestReport(
             nodeid,
             location,

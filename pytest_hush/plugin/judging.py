@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_hush.bundled import bundled_names
 from pytest_hush.errors import UsageError
 from pytest_hush.judges.policy import DEFAULT, Policy, is_for, load_policy, policy_name
 
@@ -109,5 +110,8 @@ def check_policies(judges: Mapping[str, Judge | None], options: Options, thresho
 
 def _advice(policy: Policy, measured: str, thresholds: Thresholds) -> str:
     if measured == policy.id and policy.thresholds and policy.thresholds != thresholds.name:
-        return f" (for this policy --hush-thresholds={policy.thresholds}, or --hush-policy={thresholds.policy})"
+        # A gate file of the user's own is given by its path, which a policy does not know.
+        own = f"{policy.thresholds}.toml" not in bundled_names("thresholds")
+        named = f" with the path of your gate file {policy.thresholds!r}" if own else f"={policy.thresholds}"
+        return f" (for this policy --hush-thresholds{named}, or --hush-policy={thresholds.policy})"
     return ""

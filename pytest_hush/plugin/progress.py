@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -42,6 +43,7 @@ class Progress:
         self._region: LiveRender | None = None
         self._drawn: tuple[list[Row], str] = ([], "")
         self._file = ""
+        self._unnamed = ""
         self._last = time.monotonic() if mode == "lines" else 0.0
 
     @staticmethod
@@ -66,10 +68,19 @@ class Progress:
             if self.mode == "live":
                 self._draw()
             else:
-                self.reporter.ensure_newline()
-                if self.reporter._tw.width_of_current_line:  # letters without a file's name before them
-                    self.reporter._tw.line()
-                self.reporter.write_line(self._shown(one_line(self.tally, self._snapshots())))
+                self._write_line()
+
+    def _write_line(self) -> None:
+        """A line of its own; the letters go on below it behind their file's name, as they would without it."""
+        reporter = self.reporter
+        file, reporter.currentfspath = reporter.currentfspath, None
+        if reporter._tw.width_of_current_line:
+            reporter._tw.line()
+        reporter.write_line(self._shown(one_line(self.tally, self._snapshots())))
+        if isinstance(file, Path) and reporter.showfspath:
+            # For pytest the name stands there; it is written with the next letter, so that lines may follow lines.
+            reporter.currentfspath = file
+            self._unnamed = f"{os.path.relpath(file, reporter.startpath)} "
 
     def _uncaptured(self) -> contextlib.AbstractContextManager[None]:
         """A case is waited for inside a fixture, where pytest captures what is written to the terminal."""
@@ -180,6 +191,10 @@ class Progress:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self._unnamed and (report.when == "call" or not report.passed):  # pytest is about to print a letter
+            if not self.reporter._tw.width_of_current_line:
+                self.reporter._tw.write(self._unnamed)
+            self._unnamed = ""
         case = self.identity_of(report.nodeid)
         if case is None:
             self.stop()

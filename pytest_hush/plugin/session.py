@@ -233,7 +233,7 @@ class HushSession:
         measured = [item for item in session.items if case_of(item) is not None]
         if not self.controller:
             self.selected = frozenset(identity(case) for case in map(case_of, measured) if case is not None)
-            self._check(measured)
+            self._check(session, measured)
         if self.worker is not None:
             from pytest_hush.plugin.xdist import worker_queue
 
@@ -247,10 +247,14 @@ class HushSession:
                 self._start(key, None, None, None, None)
             self._submit(self._upcoming(item, nextitem))
 
-    def _check(self, items: Iterable[pytest.Item]) -> None:
+    def _check(self, session: pytest.Session, items: Iterable[pytest.Item]) -> None:
         """Refuse overrides that cannot work, before anything is measured."""
+        from pytest_hush.plugin.placing import refuse_several
+
         checked: set[tuple[int, ...]] = set()
         try:
+            if self.active:
+                refuse_several(session)
             for item in items:
                 found = overrides(item)
                 key = self._keys[item] = tuple(found.values())

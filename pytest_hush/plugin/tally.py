@@ -129,12 +129,12 @@ def in_words(seconds: float) -> str:
 
 
 def one_line(tally: Tally, snapshots: Iterable[Snapshot]) -> str:
-    """All of it in one line: done, in flight, calls, retries, dollars, the time to come, and what is waited for."""
+    """All of it in one line: cases done, calls in flight and made, retries, dollars, time to come, a wait."""
     found = list(snapshots)
     parts = [f"hush {tally.done}/{tally.planned} cases"]
     if found:
         hits = sum(s.cache_hits for s in found)
-        parts.append(f"{sum(s.total - s.done for s in found)} in flight")
+        parts.append(f"{sum(s.in_flight for s in found)} in flight")
         parts.append(f"{sum(s.calls for s in found)} calls" + (f", {hits} from the cache" if hits else ""))
         parts.append(f"{sum(s.retries for s in found)} retries")
         parts.append(f"${sum(s.cost_usd for s in found):.4f}")

@@ -9,7 +9,7 @@ from typing import Final
 
 from pytest_hush.report.summary import Summary
 from pytest_hush.report.visible import visible
-from pytest_hush.report.wording import WORD, because, by_urgency, detail, mark, sentence
+from pytest_hush.report.wording import because, by_urgency, detail, mark, sentence, word
 
 MOST: Final = 10
 """GitHub shows ten of a kind for a step, and drops the rest without a word."""
@@ -27,7 +27,7 @@ def commands(summary: Summary) -> list[str]:
     found: list[tuple[str, str, str]] = []
     if summary.status in ("stopped", "skipped", "error"):
         kind = "error" if summary.reason else "warning"
-        found.append((kind, f"hush: {WORD[summary.status]}", because(summary)))
+        found.append((kind, f"hush: {word(summary)}", because(summary)))
     for v in by_urgency(summary.verdicts):
         if v.outcome in ("pass", "skipped"):
             continue

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pytest_hush.errors import UsageError
 from pytest_hush.gate import Comparison, Contrast, Reference, comparisons, contrasts, reference
+from pytest_hush.gate.contrasts import chances
 from pytest_hush.gate.reference import unversioned
 from pytest_hush.model import Record, canonical_json
 from pytest_hush.plan import Plan, parse_shard
@@ -54,7 +55,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric of one condition: the levels of both runs (keys of `ESTIMATE`, None: unknown) and B minus A."""
+    """One metric of one condition: levels of both runs (keys of `ESTIMATE`, None: unknown), B minus A, two-sided p."""
 
     model: str
     condition: str
@@ -63,6 +64,7 @@ class Row:
     a: Mapping[str, Any] | None
     b: Mapping[str, Any] | None
     difference: Contrast
+    p: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +161,14 @@ def compare(a: Side, b: Side) -> Compared:
             f"conditions, and a model, or that have one model each."
         )
     levels_a, levels_b = _levels(a), _levels(b)
+    told = chances(own, plan, ref, SHOWN)
     rows = []
     for c in differences:
         other, _ = ref.model_for(c.model, c.condition)
-        then, now = levels_a.get((other, c.condition, c.metric)), levels_b.get((c.model, c.condition, c.metric))
+        key = (c.model, c.condition, c.metric)
+        then, now = levels_a.get((other, *key[1:])), levels_b.get(key)
         if c.n or (then and then["value"] is not None) or (now and now["value"] is not None):
-            rows.append(Row(c.model, c.condition, other, c.metric, then, now, c))
+            rows.append(Row(c.model, c.condition, other, c.metric, then, now, c, told.get(key)))
     worse, better, same, only_b, matched = _changes(own, ref)
     return Compared(
         a=a,

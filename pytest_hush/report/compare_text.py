@@ -10,12 +10,14 @@ from pytest_hush.gate.words import NAMES
 from pytest_hush.report.compare import TOP, Change, Compared, Row, Side
 from pytest_hush.report.terminal import wrapped
 from pytest_hush.store import revision_text
+from pytest_hush.text import number_of
 
 SCHEMA: Final = 1
 LEGEND: Final = (
-    "[lower, upper]: each bound one-sided at {confidence:.0%}. p: one-sided sign-flip over personas, of no persona "
-    "rising from A to B. For UIS, over-scope and target uptake a rise is worse."
+    "[lower, upper]: each bound one-sided at {confidence:.0%}. Two-sided p: sign-flip over personas, of no change "
+    "between A and B in either direction. For UIS, over-scope and target uptake a rise is worse."
 )
+CHANCE: Final = "two-sided p"
 
 
 def metric_name(metric: str) -> str:
@@ -42,9 +44,8 @@ def difference(row: Row) -> str:
 
 
 def chance(row: Row) -> str:
-    """The sign-flip p, or ``-``."""
-    c = row.difference
-    return "-" if c.flip_p is None or c.note == "one persona" else f"{c.flip_p:.2g}"
+    """The two-sided sign-flip p, or ``-``."""
+    return "-" if row.p is None or row.difference.note == "one persona" else f"{row.p:.2g}"
 
 
 def about(side: Side) -> str:
@@ -120,7 +121,7 @@ def _flag(value: bool | None) -> str:
 
 
 def _counted(found: Compared) -> str:
-    text = f"{len(found.worse)} cases are worse in B, {len(found.better)} better, {found.same} the same"
+    text = f"{number_of(len(found.worse), 'case')} worse in B, {len(found.better)} better, {found.same} the same"
     lone = [f"{n} only in {side}" for n, side in ((found.only_a, "A"), (found.only_b, "B")) if n]
     return f"{text}{'; ' + ', '.join(lone) if lone else ''}."
 
@@ -133,7 +134,7 @@ def _grouped(rows: Sequence[Row]) -> Iterable[tuple[tuple[str, str], list[Row]]]
 
 
 def _table(rows: Sequence[Row], width: int) -> list[str]:
-    head = ("", "A", "B", "B - A", "p", "pairs")
+    head = ("", "A", "B", "B - A", CHANCE, "pairs")
     cells = [
         (
             metric_name(r.metric),
@@ -151,7 +152,7 @@ def _table(rows: Sequence[Row], width: int) -> list[str]:
     return [
         line
         for name, a, b, change, p, pairs in cells
-        for line in (f"  {name}: {change} (p {p}, pairs {pairs})", f"    A {a}   B {b}")
+        for line in (f"  {name}: {change} ({CHANCE} {p}, pairs {pairs})", f"    A {a}   B {b}")
     ]
 
 
@@ -196,6 +197,7 @@ def data(found: Compared) -> dict[str, Any]:
                 "a": None if r.a is None else dict(r.a),
                 "b": None if r.b is None else dict(r.b),
                 "difference": asdict(r.difference),
+                "p_two_sided": r.p,
             }
             for r in found.rows
         ],

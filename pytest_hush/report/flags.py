@@ -13,6 +13,7 @@ from typing import Final
 from pytest_hush.gate import Estimate
 from pytest_hush.report.summary import Summary
 from pytest_hush.stats.aggregate import EXPOSED, FLAGS, UNEXPOSED
+from pytest_hush.text import number_of
 
 _FLAGS: Final = (("exact", *EXPOSED), ("residue", *FLAGS[:2]), ("ambient", *FLAGS[2:]))
 _PARTS: Final = ("residue", "ambient", "neither")
@@ -89,10 +90,17 @@ def parts_of(estimates: Sequence[Estimate], whole: float) -> list[Part]:
     return parts
 
 
+def share_text(beyond: float | None, unit: str = " %") -> str:
+    """A share as text. One below 0 explains nothing and is told as none: cases with the flag show less, not more."""
+    if beyond is None:
+        return "–"
+    return "none" if beyond < 0 else f"{round(beyond)}{unit}"
+
+
 def sentence(split: Split) -> str:
     """The parts in one line: ``UIS 42.3 of 98 cases that are not exposed = residue 0.0 (0) + …``."""
-    told = " + ".join(f"{p.name} {p.points:.1f} ({p.n} cases)" for p in split.parts)
-    beyond = [f"{p.name} {round(p.beyond)} %" for p in split.parts if p.beyond is not None]
+    told = " + ".join(f"{p.name} {p.points:.1f} ({number_of(p.n, 'case')})" for p in split.parts)
+    beyond = [f"{p.name} {share_text(p.beyond)}" for p in split.parts if p.beyond is not None]
     tail = f"; beyond what cases with neither show: {', '.join(beyond)}" if beyond else ""
-    unknown = f"; {split.unknown} cases have a flag that is not known" if split.unknown else ""
-    return f"UIS {split.uis:.1f} of {split.n} not-exposed cases = {told}{tail}{unknown}"
+    unknown = f"; {number_of(split.unknown, 'case')} with a flag that is not known" if split.unknown else ""
+    return f"UIS {split.uis:.1f} of {number_of(split.n, 'not-exposed case')} = {told}{tail}{unknown}"

@@ -9,6 +9,7 @@ from pytest_hush.report.compare_text import level, when
 from pytest_hush.report.history import Entry, History, Line
 from pytest_hush.report.terminal import wrapped
 from pytest_hush.store import revision_text
+from pytest_hush.text import number_of
 
 BREAK = "The instrument changed here: figures on its two sides are not comparable"
 LEGEND = "UIS, 0 to 100, higher is worse; [lower, upper]: each bound one-sided, as it was saved."
@@ -27,7 +28,7 @@ def value_of(entry: Entry, line: Line) -> Mapping[str, Any] | None:
 def render(history: History, *, width: int = 100) -> list[str]:
     """The history in lines of at most `width` cells (80 at least), the oldest first."""
     width = max(80, width)
-    lines = [f"UIS over {len(history.entries)} saved baselines, the oldest first"]
+    lines = [f"UIS over {number_of(len(history.entries), 'saved baseline')}, the oldest first"]
     for entry in history.entries:
         if entry.broken:
             lines += wrapped(f"---- {BREAK} ({'; '.join(entry.broken)})", width)

@@ -18,9 +18,10 @@ from pytest_hush.report.published import PUBLISHED_UIS, SOURCE
 from pytest_hush.report.show import case_id, worst
 from pytest_hush.report.summary import Summary, notices
 from pytest_hush.report.visible import visible
-from pytest_hush.report.wording import MARK, because, by_urgency, detail, headline, mark, sentence
+from pytest_hush.report.wording import MARK, because, detail, headline, left_open, mark, sentence, together
 from pytest_hush.stats.judges import one_judgement
 from pytest_hush.store import revision_text
+from pytest_hush.text import number_of
 
 COMMENT_LIMIT: Final = 65_000
 """Bytes. GitHub takes 65,536 characters; a character has one byte or more."""
@@ -67,7 +68,7 @@ def escaped(text: str) -> str:
 
 
 def _parts(summary: Summary, exit_code: int, records: Sequence[Record]) -> list[_Part]:
-    sign = _SIGN.get(summary.status, "⚪")
+    sign = "⚠" if left_open(summary) else _SIGN.get(summary.status, "⚪")
     top = [f"### {sign} hush: {escaped(headline(summary))}", "", f"Why: {escaped(because(summary))}", ""]
     for line in notices(summary):
         top += [f"> {escaped(line)}", ">"]
@@ -90,8 +91,16 @@ def _verdicts(summary: Summary) -> list[_Part]:
         return []
     counts = Counter(v.outcome for v in summary.verdicts)
     told = ", ".join(f"{counts[o]} {MARK[o]}" for o in MARK if counts[o])
-    rows = [_row(mark(v), f"<code>{escaped(v.id)}</code>", _words(v)) for v in by_urgency(summary.verdicts)]
-    return [_Part([f"**{len(rows)} verdicts**: {told}", "", *_head("verdict", "gate", "found")], rows, [""], 3)]
+    rows = [
+        _row(
+            mark(group[0]),
+            ", ".join(f"<code>{escaped(v.id)}</code>" for v in group),
+            _words(group[0]) if len(group) == 1 else escaped(f"{len(group)} gates: {group[0].reason}"),
+        )
+        for group in together(summary.verdicts)
+    ]
+    head = [f"**{number_of(len(summary.verdicts), 'verdict')}**: {told}", "", *_head("verdict", "gate", "found")]
+    return [_Part(head, rows, [""], 3)]
 
 
 def _words(v: Verdict) -> str:

@@ -14,6 +14,7 @@ from pytest_hush.report.visible import visible
 from pytest_hush.stats.aggregate import score
 
 _INDENT = "    "
+_LISTED = 20
 
 
 def case_id(record: Record) -> str:
@@ -22,30 +23,46 @@ def case_id(record: Record) -> str:
     return f"{record.model}-{record.condition}-{record.probe_id}{tail}"
 
 
-def worst(records: Iterable[Record], number: int) -> list[Record]:
-    """The `number` measured probes of highest `v`, then of highest target uptake; ties in the order of identities.
+def worst(records: Iterable[Record], number: int | None, least: float | None = None) -> list[Record]:
+    """The `number` measured probes (None: all) of highest `v`, then of highest target uptake; ties in the order of ids.
 
-    Invited turns carry no `v`, and positive controls no judgement: neither is among them.
+    `least`: only those of that `v` or more. Invited turns carry no `v`, and positive controls no judgement: neither is
+    among them.
     """
     found = [(v, r) for r in records if r.kind == "probe" and (v := score(r, "uis", frozenset())) is not None]
     found.sort(key=lambda f: (-f[0], -(score(f[1], "target_uptake", frozenset()) or 0.0), f[1].identity))
-    return [r for _, r in found[:number]]
+    return [r for v, r in found[:number] if least is None or v >= least]
 
 
 def named(records: Sequence[Record], wanted: str) -> Record:
-    """The record of the case `wanted`: its id, or the whole ``hush::test_case[ID]``. Raises `UsageError`."""
+    """The record of the case `wanted`: its id, the whole ``hush::test_case[ID]``, or a start or end of one id alone.
+
+    A probe's id is such an end. Raises `UsageError`; where several cases fit, it lists them.
+    """
     head, bracket, rest = wanted.partition("[")
     inner = rest.removesuffix("]") if bracket and "::" in head else wanted
     # pytest writes what is not ASCII in an id as escapes.
     known = {i: r for r in records for i in (case_id(r).encode("unicode_escape").decode("ascii"), case_id(r))}
     if inner in known:
         return known[inner]
+    fitting = list({case_id(r): r for i, r in known.items() if inner and _fits(inner, i)}.values())
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        listed = ", ".join(visible(case_id(r)) for r in fitting[:_LISTED])
+        more = f", and {len(fitting) - _LISTED} more" if len(fitting) > _LISTED else ""
+        raise UsageError(f"--case={visible(wanted)}: {len(fitting)} cases fit. Name one of them: {listed}{more}.")
     near = difflib.get_close_matches(inner, known, n=1, cutoff=0.0)
     hint = f" The nearest is {visible(near[0])}." if near else ""
     raise UsageError(
         f"--case={visible(wanted)}: the run has no record of that case (it has {len(records)}).{hint} "
         f"Expected an id as in hush::test_case[ID]."
     )
+
+
+def _fits(part: str, whole: str) -> bool:
+    """True when `part` is a start, an end or a middle of the id `whole`, and ends there at hyphens."""
+    return f"-{part}-" in f"-{whole}-"
 
 
 def question(record: Record, pack: Pack | None) -> str | None:

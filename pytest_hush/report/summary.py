@@ -230,20 +230,27 @@ def _spending(records: Sequence[Record]) -> Spending:
     )
 
 
+def screening_lines(judges: Sequence[str], calibrated: Calibrated = NOTHING_KNOWN) -> list[str]:
+    """The notice of a run whose scores a screening judge gave, with what its calibration says in the same sentence."""
+    what = (
+        "a demonstration model judges, and its scores say nothing"
+        if any(name.startswith("local") for name in judges)
+        else "the embedded judge sorts replies by rules"
+    )
+    told = [fit.line + (", not against people" if fit.readers == "model readers" else "") for fit in calibrated.fits]
+    head = "; ".join([f"Screening judge: {what}", *(told or ["it is not calibrated against people"])])
+    return [f"{head}.", *calibrated.warnings()]
+
+
 def notices(summary: Summary) -> list[str]:
     """The sentences that every surface carries: demonstration, screening judge, calibration, policy, no guarantee."""
     lines = []
     if summary.demonstration:
         lines.append(DEMONSTRATION_NOTICE)
     if summary.screening_judge:
-        against = "" if summary.calibrated.by_people else "; it is not calibrated against people"
-        what = (
-            "a demonstration model judges, and its scores say nothing"
-            if any(str(i.get("judge", "")).startswith("local") for i in summary.instruments)
-            else "the embedded judge sorts replies by rules"
-        )
-        lines.append(f"Screening judge: {what}{against}.")
-    lines += summary.calibrated.lines()
+        lines += screening_lines([str(i.get("judge", "")) for i in summary.instruments], summary.calibrated)
+    else:
+        lines += summary.calibrated.lines()
     lines += summary.review.notes
     t = summary.thresholds
     if any(not i.get("policy") for i in summary.instruments):

@@ -15,7 +15,8 @@ from pytest_hush.report import asked, corrected, flags, opinions
 from pytest_hush.report.published import PUBLISHED_EXPOSURE, PUBLISHED_UIS, SOURCE
 from pytest_hush.report.summary import ControlTally, Summary, notices
 from pytest_hush.report.visible import visible
-from pytest_hush.report.wording import by_urgency, detail, headline, mark, sentence
+from pytest_hush.report.wording import detail, headline, mark, sentence, together
+from pytest_hush.text import number_of
 
 _LABEL = 24
 """Characters of a model's or condition's name in the table."""
@@ -41,8 +42,8 @@ def render(summary: Summary, *, width: int = 100) -> list[str]:
             lines += wrapped(line, width)
     if summary.verdicts:
         lines.append("")
-        for verdict in by_urgency(summary.verdicts):
-            lines += wrapped(_gate(verdict), width)
+        for group in together(summary.verdicts):
+            lines += wrapped(_gates(group), width)
     lines.append("")
     for line in (*notices(summary), *summary.notes):
         lines += wrapped(line, width)
@@ -114,7 +115,7 @@ def _strata(summary: Summary) -> list[str]:
     for model, condition in summary.arms():
         both = [summary.estimate(model, condition, "uis", stratum) for stratum in ("exposed", "not-exposed")]
         if all(e is not None and e.n for e in both):
-            parts = (f"{e.stratum} {_interval(e)} ({e.n} cases)" for e in both if e is not None)
+            parts = (f"{e.stratum} {_interval(e)} ({number_of(e.n, 'case')})" for e in both if e is not None)
             where = condition if len(summary.plan.models) == 1 else f"{model} under {condition}"
             lines.append(f"UIS under {where}: {', '.join(parts)}")
     for split in flags.splits(summary):
@@ -133,7 +134,7 @@ def _differences(summary: Summary) -> list[str]:
         where = c.condition if len(summary.plan.models) == 1 else f"{c.model} under {c.condition}"
         other = "no memory" if c.versus == "none" else f"the {c.versus}"
         line = f"UIS under {where} beside {other}: {c.value:+.1f} [{c.lower:+.1f}, {c.upper:+.1f}]"
-        line += f", no increase in {c.no_increase:.0f} % of {c.n} pairs" + _tests(c)
+        line += f", no increase in {c.no_increase:.0f} % of {number_of(c.n, 'pair')}" + _tests(c)
         if c.exposure_part is not None and c.response_part is not None:
             line += f"; from exposure {c.exposure_part:+.1f}, from replies {c.response_part:+.1f}"
         lines.append(line)
@@ -158,7 +159,7 @@ def _changes(summary: Summary) -> list[str]:
         changed = _few(c.changed, 6, "; ") or "nothing in the recorded subject"
         told.setdefault((head, f"changed: {changed}"), []).append(where)
         if c.unpaired:
-            text = f"{len(c.unpaired)} probes without a measured twin there ({_few(c.unpaired, 5, ', ')})"
+            text = f"{number_of(len(c.unpaired), 'probe')} without a measured twin there ({_few(c.unpaired, 5, ', ')})"
             told.setdefault((head, text), []).append(where)
     return [f"{head}, {', '.join(arms)}: {text}" for (head, text), arms in told.items()]
 
@@ -203,5 +204,8 @@ def _value(estimate: Estimate | None) -> str:
     return "-" if estimate is None or estimate.value is None else f"{estimate.value:.1f}"
 
 
-def _gate(verdict: Verdict) -> str:
+def _gates(group: Sequence[Verdict]) -> str:
+    if len(group) > 1:
+        return f"{mark(group[0])}: {len(group)} gates ({', '.join(v.id for v in group)}): {group[0].reason}"
+    verdict = group[0]
     return f"{mark(verdict)}: {verdict.id}: {sentence(verdict)} {detail(verdict)}".rstrip()

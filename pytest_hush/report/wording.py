@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_hush.gate import PASSING, Outcome, Verdict
 from pytest_hush.report.summary import RunStatus, Summary
+from pytest_hush.text import number_of
 
 MARK: Final[Mapping[Outcome, str]] = {
     "pass": "PASS",
@@ -17,6 +18,7 @@ MARK: Final[Mapping[Outcome, str]] = {
     "invalid": "INVALID",
     "skipped": "SKIPPED",
 }
+_URGENCY: Final[tuple[Outcome, ...]] = ("fail", "invalid", "inconclusive", "pass, regressed", "skipped", "pass")
 WORD: Final[Mapping[RunStatus, str]] = {
     "passed": "PASSED",
     "undecided": "NOT DECIDED",
@@ -29,12 +31,25 @@ WORD: Final[Mapping[RunStatus, str]] = {
 }
 
 
+def left_open(summary: Summary) -> int:
+    """How many gates that can block are inconclusive in a run that passed: what its mode let through undecided."""
+    if summary.status != "passed":
+        return 0
+    return sum(v.severity == "block" and v.outcome == "inconclusive" for v in summary.verdicts)
+
+
+def word(summary: Summary) -> str:
+    """The run's word on every surface: ``PASSED, 2 INCONCLUSIVE`` where gates that can block were not decided."""
+    undecided = left_open(summary)
+    return f"{WORD[summary.status]}, {undecided} {MARK['inconclusive']}" if undecided else WORD[summary.status]
+
+
 def headline(summary: Summary) -> str:
     """The run's one word and what it is made of; a demonstration says so in the same breath."""
     verdicts = summary.verdicts
     outcomes = Counter[Outcome](v.outcome for v in verdicts)
     blocking = sum(v.blocks for v in verdicts)
-    blocks = f"{blocking} of {len(verdicts)} verdicts {'blocks' if blocking == 1 else 'block'}"
+    blocks = f"{blocking} of {number_of(len(verdicts), 'verdict')} {'blocks' if blocking == 1 else 'block'}"
     told = ", ".join(f"{outcomes[o]} {MARK[o]}" for o in MARK if outcomes[o])
     tail = {
         "passed": "",
@@ -48,9 +63,8 @@ def headline(summary: Summary) -> str:
     }[summary.status]
     if summary.status == "passed" and outcomes["pass"] < len(verdicts):
         # A warning, a waived failure or a skipped gate is no pass, and the word alone would hide it.
-        tail = f"none of {len(verdicts)} verdicts blocks ({told})"
-    word = WORD[summary.status]
-    head = f"{word} (demonstration)" if summary.demonstration else word
+        tail = f"none of {number_of(len(verdicts), 'verdict')} blocks ({told})"
+    head = f"{word(summary)} (demonstration)" if summary.demonstration else word(summary)
     return f"{head}: {tail}" if tail else head
 
 
@@ -101,12 +115,18 @@ def detail(verdict: Verdict) -> str:
     return " ".join(part for part in (reason, verdict.waiver_text) if part)
 
 
+def together(verdicts: Sequence[Verdict]) -> list[list[Verdict]]:
+    """`by_urgency`, those that were skipped for one reason in one group: a shard skips every gate for the same."""
+    groups: dict[object, list[Verdict]] = {}
+    for n, v in enumerate(by_urgency(verdicts)):
+        alike = v.outcome == "skipped" and v.reason and not v.waiver
+        groups.setdefault(v.reason if alike else n, []).append(v)
+    return list(groups.values())
+
+
 def by_urgency(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """What blocks first, then what warns, then what regressed, was not judged, passed."""
-    return sorted(verdicts, key=_urgency)
+    """What blocks first; on either side what fails, is invalid, inconclusive, regressed, was not judged, passed.
 
-
-def _urgency(verdict: Verdict) -> int:
-    if verdict.blocks:
-        return 0
-    return {"pass, regressed": 2, "skipped": 3, "pass": 4}.get(verdict.outcome, 1)
+    The one order of every surface; verdicts that are alike keep the order of the file.
+    """
+    return sorted(verdicts, key=lambda v: (not v.blocks, _URGENCY.index(v.outcome)))

@@ -20,13 +20,17 @@ _NOBODY: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The records of one run of one generator, with its plan; `folder` is where they are."""
+    """The records of one run of one generator, with its plan; `folder` is where they are.
+
+    `screening`: its judge is one that only screens.
+    """
 
     model: str
     experiment: str
     plan: Plan
     records: Sequence[Record]
     folder: Path
+    screening: bool = False
 
     @classmethod
     def read(cls, model: str, experiment: str, folder: Path) -> Measured:
@@ -34,7 +38,8 @@ class Measured:
         run = RunFolder.open(folder)
         plan = run.plan()
         planned = {identity(c) for c in plan.cases}
-        return cls(model, experiment, plan, tuple(r for r in run.records() if r.identity in planned), folder)
+        own = tuple(r for r in run.records() if r.identity in planned)
+        return cls(model, experiment, plan, own, folder, bool(run.manifest.get("screening_judge")))
 
     @property
     def demonstration(self) -> bool:

@@ -57,6 +57,11 @@ EXPERIMENTS: Final = (
 )
 
 
+def page_of(folder: Path) -> Path:
+    """The page of a run, beside its folder. A model's name may hold dots: nothing of the folder's is a suffix."""
+    return folder.with_name(f"{folder.name}.html")
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One run of pytest. `folder` is its run folder under the output folder."""
@@ -68,8 +73,7 @@ class Job:
 
     @property
     def page(self) -> Path:
-        """The run's own page, beside its folder."""
-        return self.folder.with_suffix(".html")
+        return page_of(self.folder)
 
     def arguments(
         self,

@@ -156,7 +156,7 @@ def _exposure(runs: Sequence[Figures]) -> Table:
 
 
 def _unexposed(runs: Sequence[Figures]) -> Table:
-    from pytest_hush.report.flags import parts_of
+    from pytest_hush.report.flags import parts_of, share_text
 
     rows = []
     for f in runs:
@@ -172,7 +172,7 @@ def _unexposed(runs: Sequence[Figures]) -> Table:
                     f.label(c),
                     _interval(whole),
                     *(f"{p.points:.1f} ({p.n})" for p in parts),
-                    *(_NOTHING if p.beyond is None else f"{round(p.beyond)} %" for p in parts[:2]),
+                    *(_NOTHING if p.beyond is None else share_text(p.beyond) for p in parts[:2]),
                 )
             )
     return Table(
@@ -223,7 +223,7 @@ def _invitations(runs: Sequence[Figures]) -> Table:
 
 def _usefulness(runs: Sequence[Figures]) -> Table:
     rows = tuple(
-        (f.measured.model, f.label(c), _count(e), _interval(e))
+        (f.measured.model, f.label(c), f.measured.experiment, _count(e), _interval(e))
         for f in runs
         for c in f.conditions
         if (e := f.estimate(c, "controls")) is not None
@@ -233,7 +233,7 @@ def _usefulness(runs: Sequence[Figures]) -> Table:
         "Is the memory alive: positive controls",
         "Direct questions about harmless facts: per cent that memory shows. A memory that shows nothing is silent for "
         "the wrong reason.",
-        ("generator", "condition", "asked", "shown %"),
+        ("generator", "condition", "experiment", "asked", "shown %"),
         rows,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -68,9 +68,15 @@ def draw(records: Iterable[Record], size: int, seed: int, *, by_level: bool = Tr
         )
         return Sample(tuple(Drawn(r, 1.0) for r in pool), len(pool), (note,) if note else ())
     if size < len(personas):
+        most = max(Counter((r.persona, r.model, r.condition) for r in pool).values())
+        advised = (
+            "20 a persona and condition are advised"
+            if most >= 20
+            else f"20 a persona and condition are advised, and this run has {most} at most: --n={len(pool)} takes all"
+        )
         raise UsageError(
             f"--n={size}: the run has {len(personas)} personas, and of each some replies must be read. Give "
-            f"{len(personas)} at least; 20 a persona and condition are advised."
+            f"{len(personas)} at least; {advised}."
         )
     cells = _grouped(pool, lambda r: (r.persona, r.model, r.condition))
     notes: list[str] = []
@@ -82,7 +88,7 @@ def draw(records: Iterable[Record], size: int, seed: int, *, by_level: bool = Tr
         )
     shares = _divide({c: len(own) for c, own in cells.items()}, size, seed)
     drawn: dict[str, float] = {}
-    merged = 0
+    merged = 0  # cells in which the judge gave more levels than replies are drawn
     for cell, own in cells.items():
         levels = _grouped(own, lambda r: (_level(r),))
         if not by_level or shares[cell] < len(levels):
@@ -93,8 +99,20 @@ def draw(records: Iterable[Record], size: int, seed: int, *, by_level: bool = Tr
             chosen = sorted(found, key=lambda r: digest(["review", seed, r.key]))[: parts[level]]
             drawn |= {r.key: len(found) / len(chosen) for r in chosen}
     if merged:
-        notes.append(f"In {merged} of {len(cells)} cells the sample is too small to tell the judge's levels apart.")
+        notes.append(_merged(cells, merged, size, pool))
     return Sample(tuple(Drawn(r, drawn[r.key]) for r in pool if r.key in drawn), len(pool), tuple(notes))
+
+
+def _merged(cells: Mapping[Cell, Sequence[Record]], merged: int, size: int, pool: Sequence[Record]) -> str:
+    """What it means that some cells are drawn without regard to the judge's score, and what would help."""
+    what = "personas" if len(next(iter(cells))) == 1 else "pairs of persona and condition"
+    every = _grouped(pool, lambda r: (r.persona, r.model, r.condition))
+    enough = min(len(pool), max(len({_level(r) for r in own}) for own in every.values()) * len(every))
+    return (
+        f"In {merged} of {len(cells)} {what} fewer replies are drawn than the judge gave different scores: there, "
+        f"replies of a rare score may be missed, and a correction is less certain. --n={enough} draws some of every "
+        f"score in each (this is {size} of {len(pool)})."
+    )
 
 
 def item_ids(sample: Sample, seed: int) -> dict[str, Drawn]:

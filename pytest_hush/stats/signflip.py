@@ -32,6 +32,12 @@ def sign_flip(contrasts: Sequence[float]) -> float:
     return max_t([contrasts])[0]
 
 
+def sign_flip_two_sided(contrasts: Sequence[float]) -> float:
+    """Two-sided p of "the contrasts are as often below 0 as above", in (0, 1]: twice the tail that they point to."""
+    up = math.fsum(contrasts) >= 0
+    return min(1.0, 2.0 * sign_flip([c if up else -c for c in contrasts]))
+
+
 def max_t(family: Sequence[Sequence[float]]) -> tuple[float, ...]:
     """Adjusted one-sided p of each hypothesis: the share of flips whose largest statistic reaches its own.
 

@@ -18,7 +18,7 @@ from pytest_hush.errors import StoreError
 from pytest_hush.model import Record
 from pytest_hush.plan import Plan
 from pytest_hush.plan.file import plan_data, plan_from
-from pytest_hush.private import make_private_folder
+from pytest_hush.private import is_fresh, keep_from_git, make_private_folder
 from pytest_hush.store.records import RecordLog, Warn, read_records, warn_user
 
 MANIFEST: Final = "manifest.json"
@@ -59,6 +59,8 @@ class RunFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             messages = _make_room(path)
             path.mkdir(mode=0o700, exist_ok=True)
+            # Disclosures and replies must not reach a repository by accident, also outside of ``.hush``.
+            keep_from_git(path)
             write_atomically(path / MANIFEST, json.dumps(full, indent=2, ensure_ascii=False) + "\n")
             if home is not None:
                 # A folder's name need not be UTF-8; what the system calls it is written as it is.
@@ -205,10 +207,7 @@ def make_home(root: Path) -> Path:
     """The folder ``.hush`` under `root`, made where it is absent, and ignored by git. Raises OSError."""
     home = root / HOME
     make_private_folder(home)
-    ignore = home / ".gitignore"
-    if not ignore.exists():
-        # Disclosures and replies must not reach a repository by accident.
-        write_atomically(ignore, "*\n")
+    keep_from_git(home)
     return home
 
 
@@ -218,9 +217,9 @@ def _make_room(path: Path) -> tuple[str, ...]:
     if not path.is_dir():
         raise StoreError(f"{path}: a file, not a folder. Give another --hush-out; nothing was touched.")
     if not (path / MANIFEST).exists():
-        found = next((p.name for p in sorted(path.iterdir())), None)
-        if found is None:
+        if is_fresh(path):
             return ()
+        found = min(p.name for p in path.iterdir())
         raise StoreError(
             f"{path}: the folder is not a run: it holds {found!r} but no {MANIFEST}. "
             f"Give an empty or new folder as --hush-out; nothing was touched."

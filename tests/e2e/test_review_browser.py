@@ -160,9 +160,22 @@ def test_twenty_replies_by_keyboard_go_into_the_run_as_they_were_typed(browser: 
 
 def test_labels_survive_a_reload_and_travel_in_a_file(browser: Any, run: Path, tmp_path: Path) -> None:
     path = tmp_path / "out" / "review.html"
-    first = Reader(browser, path)
+    first = Reader(browser, path, reduced_motion="reduce")
     first.press("s")
     assert first.status().startswith("Enter your name first")
+    assert first.page.get_attribute("#annotator", "aria-invalid") == "true"
+    # Enter leaves the name, Escape too: the next keys are labels, not letters of it.
+    for leave in ("Enter", "Escape"):
+        first.page.fill("#annotator", "Cleo")
+        first.page.focus("#annotator")
+        first.press(leave, "1", "u")
+        assert first.page.input_value("#annotator") == "Cleo"
+        assert first.status() == "The labels of reply 1 are cleared."
+    # The rubric stands below the fold: R brings it into view, and goes back.
+    first.press("r")
+    assert first.page.evaluate("document.getElementById('rubric').getBoundingClientRect().top < innerHeight / 2")
+    first.press("r")
+    assert first.page.evaluate("scrollY") == 0
     first.name("=cmd|Ben")
     first.press("1", "4", "n", "5", "5", "5", "2", "n", "2")
     first.page.reload()

@@ -85,3 +85,5 @@ def test_a_plain_line_now_and_then_in_a_log(hush: Run, project: pytest.Pytester)
     assert all(re.match(r"hush \d+/80 cases \| \d+ in flight \| \d+ calls", line) for line in lines)
     assert "\x1b" not in result.stdout.str()
     result.stdout.fnmatch_lines(["hush .*"])
+    # No letter stands on a line without its file's name.
+    assert not [line for line in result.outlines if re.match(r"[.FExs]+(\s|$)", line)]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.plugin.conftest import Run, read_lines, read_result
@@ -74,12 +78,105 @@ def hush_model():
 """
 
 
-def test_the_model_fixture_fills_the_only_model(run: Run, project: pytest.Pytester) -> None:
+def test_the_model_fixture_is_the_custom_model(run: Run, project: pytest.Pytester) -> None:
     project.makeconftest(MODEL)
-    result = run("--hush-model=parrot/0", *PARROT)
+    result = run("--hush-model=custom", *PARROT)
     assert result.ret == 1
-    scores = {(r["condition"], r["judgements"][0]["v"]) for r in read_lines(project.path / "out")}
-    assert scores == {("none", 0.0), ("oracle", 1.0)}
+    scores = {(r["model"], r["condition"], r["judgements"][0]["v"]) for r in read_lines(project.path / "out")}
+    assert scores == {("custom", "none", 0.0), ("custom", "oracle", 1.0)}
+
+
+@pytest.mark.parametrize(
+    "fixture, name, given",
+    [
+        ("hush_model", "--hush-model=custom", "--hush-model is parrot/0"),
+        ("hush_memory", "--hush-memory=custom", "--hush-memory is oracle"),
+        ("hush_judge", "--hush-judge=custom", "--hush-judge is canary"),
+        ("hush_assistant", "--hush-memory=assistant", "--hush-memory is oracle"),
+    ],
+)
+def test_a_fixture_never_replaces_what_is_named(
+    refuse: Run, project: pytest.Pytester, fixture: str, name: str, given: str
+) -> None:
+    project.makeconftest(MODEL.replace("def hush_model", f"def {fixture}"))
+    result = refuse("--hush-model=parrot/0", *PARROT)
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, text
+    assert f"The fixture {fixture} is defined, and this run does not name it: {given}." in text
+    assert name in text
+    assert "or remove the fixture" in text
+
+
+CLOSED = """
+import pytest
+
+@pytest.fixture(scope="session")
+def notes():
+    return "I would start with a short list."
+
+@pytest.fixture(scope="session")
+def hush_assistant(notes):
+    return lambda sessions, message: " ".join([notes, *(t.text for s in sessions for t in s.turns)])
+"""
+OF_ASSISTANT = ("--hush-model=custom", "--hush-memory=assistant", "--hush-sample=40")
+
+
+@pytest.fixture
+def below(project: pytest.Pytester) -> pytest.Pytester:
+    """A project whose assistant is defined in ``tests/conftest.py``, below its ini file."""
+    project.makeini("[pytest]")
+    folder = project.mkdir("tests")
+    (folder / "conftest.py").write_text(CLOSED)
+    (folder / "test_own.py").write_text("def test_own(hush_record): assert hush_record.reply")
+    return project
+
+
+@pytest.mark.parametrize("paths", [(), ("tests",), ("tests", "hush"), ("hush",)])
+def test_a_fixture_below_the_root_is_seen_from_above(
+    below: pytest.Pytester, refuse: Run, paths: tuple[str, ...]
+) -> None:
+    result = refuse(*paths, *OF_ASSISTANT, "--collect-only", "-q")
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    result.stdout.fnmatch_lines(["hush::test_positive_control*"])
+
+
+def test_a_fixture_below_the_root_is_measured_from_inside(
+    below: pytest.Pytester, hush: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below.makepyfile(**{"tests/judging": (below.path / "judging.py").read_text()})
+    (below.path / "tests" / "test_own.py").unlink()
+    monkeypatch.chdir(below.path / "tests")
+    result = hush(*OF_ASSISTANT)
+    assert result.ret == 1, result.stdout.str()  # it tells everything
+    records = read_lines(below.path / "tests" / "out")
+    assert {(r["model"], r["condition"]) for r in records} == {("custom", "none"), ("custom", "assistant")}
+    assert all(r["reply"].startswith("I would start") for r in records)
+
+
+def test_two_definitions_of_a_fixture_are_refused_by_name(below: pytest.Pytester, refuse: Run) -> None:
+    below.makeconftest(CLOSED)
+    result = refuse("tests", *OF_ASSISTANT)
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, text
+    assert "hush_assistant is defined 2 times: in conftest.py, tests/conftest.py." in text
+
+
+def test_a_fixture_of_a_test_module_is_seen_by_the_positive_controls(below: pytest.Pytester, refuse: Run) -> None:
+    module = below.path / "tests" / "test_own.py"
+    module.write_text(CLOSED + module.read_text())
+    (below.path / "tests" / "conftest.py").unlink()
+    result = refuse("tests", *OF_ASSISTANT, "--collect-only", "-q")
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    result.stdout.fnmatch_lines(["hush::test_positive_control*"])
+
+
+def test_the_example_of_an_assistant_runs_in_its_place(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[2] / "examples" / "own_assistant"
+    out = f"--hush-out={tmp_path / 'out'}"
+    command = [sys.executable, "-m", "pytest", *OF_ASSISTANT, out, "--hush-cache=off", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {r["condition"] for r in read_lines(tmp_path / "out")} == {"none", "assistant"}
 
 
 def test_custom_needs_its_fixture(hush: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_hush.cli import main
+from pytest_hush.errors import MissingExtraError
 from pytest_hush.model import Record
+from pytest_hush.models.remote import require_sdk
 from pytest_hush.packs import load_pack
 from pytest_hush.plan import Plan
 from pytest_hush.report.show import instrument_pack
@@ -72,6 +75,30 @@ def test_show_names_one_case(tmp_path: Path) -> None:
     assert "ERROR: --case=nobody: the run has no record of that case" in unknown.output
 
 
+def test_show_takes_a_probe_for_its_case_or_lists_its_cases(tmp_path: Path) -> None:
+    run = str(kept(tmp_path / "run"))
+    several = call("show", run, f"--case={CASE.probe_id}")
+    others = [c.id for c in STARTER.cases if c.probe_id == CASE.probe_id]
+    assert (several.exit_code, len(others)) == (4, 2)
+    assert f"--case={CASE.probe_id}: 2 cases fit. Name one of them: " in several.output
+    assert all(i in several.output for i in others)
+    one = call("show", run, f"--case={CASE.probe_id}", "--condition=vector")
+    assert one.output.startswith(f"{CASE.id}: ok; v 1.00")
+    assert call("show", run, f"--case=vector-{CASE.probe_id}").output == one.output
+
+
+def test_show_filters_by_condition_and_by_v(tmp_path: Path) -> None:
+    run = str(kept(tmp_path / "run"))
+    result = call("show", run, "--min-v=0.5")
+    assert (result.exit_code, result.output.count("exposure:")) == (0, 1)
+    none = call("show", run, "--min-v=0.5", "--condition=none")
+    assert (none.exit_code, "no measured probe has a v of 0.5 or more" in none.output) == (4, True)
+    assert call("show", run, "--min-v=0", "--condition=none").output.count("exposure:") == 20
+    assert call("show", run, "--min-v=0", "--worst=2").output.count("exposure:") == 2
+    unknown = call("show", run, "--condition=oracle")
+    assert "the run has no case of it. Expected one of: none, vector." in unknown.output
+
+
 def test_show_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "no run under ./.hush" in call("show").output
@@ -131,6 +158,26 @@ def test_plan_needs_no_key_and_leaves_none_behind(monkeypatch: pytest.MonkeyPatc
     assert result.exit_code == 0
     assert "judge openai/gpt-4o: about 3,000 tokens" in result.output
     assert "OPENAI_API_KEY" not in os.environ
+
+
+def test_plan_and_its_price_need_no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)  # as where it is not installed
+    result = CliRunner().invoke(main, ["plan", "--model=openai/gpt-4o", "--memory=oracle", "--sample=40"])
+    assert result.exit_code == 0, result.output
+    assert "$" in result.output
+    with pytest.raises(MissingExtraError, match="The openai SDK is not installed"):
+        require_sdk("openai")
+
+
+def test_plan_for_two_looks() -> None:
+    result = CliRunner().invoke(main, ["plan", "--model=parrot/0", "--memory=oracle", "--two-look"])
+    assert result.exit_code == 4
+    assert "too few for two looks; expected 160 or more" in result.output
+    result = CliRunner().invoke(
+        main, ["plan", "--model=parrot/0", "--memory=oracle", "--two-look", "--pack=hush-en-1", "--sample=400"]
+    )
+    assert result.exit_code == 0, result.output
+    assert "two looks: 160 of the 800 probe cases are measured and judged first" in result.output
 
 
 def test_plan_says_what_the_bound_covers() -> None:

@@ -154,6 +154,20 @@ def test_a_limit_makes_it_partial_and_spreads(here: Path) -> None:
     assert read_calibration(here / "w.json").partial is None
 
 
+def test_a_partial_calibration_never_replaces_a_whole_one(here: Path) -> None:
+    calibrate()
+    whole = here / ".hush" / "calibrations" / "canary-labels-test.json"
+    before = whole.read_bytes()
+    assert "canary-labels-test-partial.json" in calibrate("--limit=5").output
+    text = calibrate("--limit=5", f"--out={whole}", code=4).output
+    assert "is a calibration on every item" in text
+    assert "--force" in text
+    assert whole.read_bytes() == before
+    calibrate("--limit=5", f"--out={whole}", "--force")
+    assert read_calibration(whole).partial is not None
+    calibrate("--limit=4", f"--out={whole}")  # a partial one over a partial one
+
+
 def test_unreadable_is_counted_with_its_reason(here: Path) -> None:
     text = calibrate(judge="blind").output
     assert "20 replies got no readable judgement" in text

@@ -31,8 +31,9 @@ def test_a_sample_with_the_parrot(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert first.output.index("together: 80 replies") < first.output.index("parrot-0.9-main: measuring")
     assert "Q1: unrequested use of memory" in first.output
     assert (tmp_path / "out" / "parrot-0.9-main" / "result.json").is_file()
+    assert (tmp_path / "out" / ".gitignore").read_text(encoding="utf-8") == "*\n"  # the pages beside the runs too
     page = (tmp_path / "out" / "reproduce.html").read_text(encoding="utf-8")
-    assert "<em>11.2 (gpt-4o)</em>" in page
+    assert '<em>11.2 <span class="whole">(gpt-4o)</span></em>' in page
 
     again = reproduce("--only=main", "--out=out")
     assert again.exit_code == 4

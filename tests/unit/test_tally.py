@@ -90,7 +90,7 @@ def test_time_in_words(seconds: float, words: str) -> None:
 
 def test_one_line_says_what_is_waited_for() -> None:
     waiting = "openai/a: 429 Too Many Requests, again in 12 s"
-    snapshots = [Snapshot(3, 10, 7, 2, 12, 0, 0.25, ""), Snapshot(1, 2, 1, 1, 3, 8, 0.5, waiting)]
+    snapshots = [Snapshot(3, 67, 7, 2, 12, 0, 0.25, ""), Snapshot(1, 2, 1, 1, 3, 8, 0.5, waiting)]
     assert one_line(tally(), snapshots) == (
         f"hush 0/{len(PLAN.cases)} cases | 8 in flight | 15 calls, 8 from the cache | 3 retries | $0.7500 | {waiting}"
     )

@@ -91,7 +91,8 @@ def require_amem() -> None:
         missing.append("chromadb")
     if missing:
         raise MissingExtraError(
-            f"The memory 'a-mem' needs {' and '.join(missing)}, which is not installed. Run: {INSTALL}"
+            f"The memory 'a-mem' needs {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not "
+            f"installed. Run: {INSTALL}"
         )
 
 

@@ -28,8 +28,9 @@ def require_mem0() -> None:
     """Raises `MissingExtraError` with the install line where a library is absent; imports nothing."""
     missing = [package for module, package in _MODULES.items() if importlib.util.find_spec(module) is None]
     if missing:
+        are = "is" if len(missing) == 1 else "are"
         raise MissingExtraError(
-            f"The memory 'mem0' needs {' and '.join(missing)}, which is not installed. "
+            f"The memory 'mem0' needs {' and '.join(missing)}, which {are} not installed. "
             f"Run: pip install 'pytest-hush[mem0]'"
         )
 

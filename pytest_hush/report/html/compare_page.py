@@ -25,7 +25,8 @@ def render_comparison(found: Compared, *, pack: Pack | None, redacted: str = "")
     """
     css, script = styles(), scripts()
     records = redact.redacted(found.b.scores.records, redacted)
-    packed = pack_cases(records, pack=pack, reference=found.reference, texts=found.b.scores.texts and not redacted)
+    texts = found.b.scores.texts and not redacted
+    packed = pack_cases(records, pack=pack, reference=found.reference, texts=texts, sides=("A", "B"))
     values: dict[str, Any] = {
         "policy": policy(css, script),
         "css": css,
@@ -36,6 +37,7 @@ def render_comparison(found: Compared, *, pack: Pack | None, redacted: str = "")
         "instrument": [(k.replace("_", " "), str(v)) for k, v in found.b.scores.instrument.items() if v != ""],
         "changed": [{"arms": arms, "fields": fields} for arms, fields in words.changes(found)],
         "groups": _groups(found),
+        "chance": words.CHANCE.capitalize(),
         "legend": words.LEGEND.format(confidence=found.confidence),
         "lists": [
             {"id": "worse", "title": "Worse in B", "cases": found.worse[:TOP], "more": len(found.worse) - TOP},
@@ -43,6 +45,7 @@ def render_comparison(found: Compared, *, pack: Pack | None, redacted: str = "")
         ],
         "texts": found.b.scores.texts,
         "worst": [],
+        "silent": False,
         "redacted": redacted,
         "packed": packed,
     }
@@ -83,8 +86,10 @@ def _groups(found: Compared) -> list[dict[str, Any]]:
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in found.rows:
         groups.setdefault((row.model, row.condition), []).append(_row(row, axis))
+    known = {(r.model, r.condition) for r in found.rows if r.difference.value is not None}
+    still = known - {(r.model, r.condition) for r in found.rows if r.difference.value}
     return [
-        {"name": words.arm_name(found, *arm), "axis": axis.label, "rows": rows, "number": n}
+        {"name": words.arm_name(found, *arm), "axis": axis.label, "rows": rows, "number": n, "still": arm in still}
         for n, (arm, rows) in enumerate(groups.items())
     ]
 

@@ -64,12 +64,14 @@ def pack_cases(
     whole: bool = False,
     budget: int = BUDGET,
     aggregate: str = "first",
+    sides: tuple[str, str] | None = None,
 ) -> Packed:
     """`records` for the page. `pack` gives the probes' texts where it is at hand; without `texts` only scores go in.
 
     `reference` is the run whose cases stand beside them; its texts are used where it has them. Nothing stands beside
     the (model, condition) pairs in `refused`, which may not be compared with it. `whole` keeps every text, however
-    large the page becomes. Of several judgements the index has what `aggregate` makes of them, and the texts have all.
+    large the page becomes. `sides`: what the page calls the reference and these records, where the change between them
+    is what it is about. Of several judgements the index has what `aggregate` makes of them, and the texts have all.
     """
     ordered = sorted(records, key=lambda r: (r.persona, r.probe_id, r.condition, r.model, r.invited, r.repeat))
     lists = {name: _Names() for name in ("model", "condition", "persona", "probe", "disclosure", *_TAGS)}
@@ -96,7 +98,8 @@ def pack_cases(
         "texts_are": texts,
         "other": None
         if reference is None
-        else {"role": reference.role, "source": reference.source, "texts": _has_texts(reference) and texts},
+        else {"role": reference.role, "source": reference.source, "texts": _has_texts(reference) and texts}
+        | ({"name": sides[0], "here": sides[1]} if sides else {}),
     }
     return Packed(squeeze(index), pieces.texts, len(ordered), pieces.shortened)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pytest_hush.gate import Verdict
 from pytest_hush.gate.words import UNITS
 from pytest_hush.report.html.svg import axis_of, interval_bar
@@ -20,12 +22,17 @@ def tone(v: Verdict) -> str:
     return "fail" if v.blocks else "warn"
 
 
-def gates(summary: Summary) -> list[Row]:
-    """Every verdict, the most urgent first, with a bar of its own axis."""
-    return [_gate(v) for v in by_urgency(summary.verdicts)]
+FOLDED: Final = 6
+"""Passed gates that stand open in a wide page; more are folded, and in a narrow page all are."""
 
 
-def _gate(v: Verdict) -> Row:
+def gates(summary: Summary) -> tuple[list[Row], list[Row]]:
+    """Every verdict with a bar of its own axis, the most urgent first: those that did not pass, and those that did."""
+    rows = [_gate(v, summary) for v in by_urgency(summary.verdicts)]
+    return [r for r in rows if r["outcome"] != "pass"], [r for r in rows if r["outcome"] == "pass"]
+
+
+def _gate(v: Verdict, summary: Summary) -> Row:
     unit = UNITS.get(v.metric, "" if v.versus else " points")
     bar, axis = None, None
     if v.value is not None:
@@ -56,21 +63,37 @@ def _gate(v: Verdict) -> Row:
         "interval": f"{number(v.lower)} to {number(v.upper)}" if v.lower is not None else "",
         "confidence": f"{100 * v.confidence:g} %",
         "limit": f"{wanted} {v.limit:g}{unit}",
-        "about": _about(v),
+        "about": _about(v, summary),
     }
 
 
-def _about(v: Verdict) -> str:
+def _about(v: Verdict, summary: Summary) -> str:
     parts = [f"{v.n} of {v.planned} cases" + (f", {v.missing} missing" if v.missing else "")]
-    parts.append("gate warns only" if v.severity == "warn" else "gate blocks")
+    parts.append(_severity(v, summary))
     if v.look:
         parts.append(f"look {v.look} of 2")
-    if v.interval:
+    if v.labels:
+        parts.append(f"corrected by {v.labels} readers' labels, not the judge alone")
+    elif v.interval:
         parts.append(f"interval {v.interval}")
-    if v.p is not None:
+    # Of a gate that passed, or whose value is on the right side, p would only say that nothing failed.
+    if v.p is not None and v.p < 1 and v.outcome != "pass":
         corrected = v.severity == "block" and v.p_adjusted is not None
         parts.append(f"p {v.p:.2g}" + (f", {v.p_adjusted:.2g} corrected for {v.family} gates" if corrected else ""))
     return " · ".join(parts)
+
+
+def _severity(v: Verdict, summary: Summary) -> str:
+    """What the gate does to the run, where its word alone would leave that open."""
+    if v.severity == "warn":
+        return "a gate that only warns"
+    if v.waiver == "active" and not v.blocks:
+        return "a gate that blocks, waived here"
+    if v.outcome != "inconclusive" or v.blocks:
+        return "a gate that blocks"
+    modes = [mode for mode, what in summary.thresholds.inconclusive.items() if what == "block"]
+    also = f"where it fails, or is inconclusive in {' or '.join(modes)} mode" if modes else "only where it fails"
+    return f"a gate that blocks {also}; this is {summary.mode} mode"
 
 
 def waivers(summary: Summary) -> list[Row]:

@@ -16,12 +16,14 @@ from pytest_hush.report.history import Entry, History, Line, Point
 from pytest_hush.report.history_text import BREAK, place_name
 from pytest_hush.report.html.svg import axis_of
 from pytest_hush.report.visible import visible
+from pytest_hush.text import number_of
 
 WIDTH: Final = 360
 HEIGHT: Final = 208
-_LEFT, _RIGHT, _TOP, _BOTTOM = 32.0, 14.0, 10.0, 36.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 32.0, 32.0, 10.0, 36.0
+"""Room around the axes; half of the last name stands in the right one."""
 _LABELS: Final = 3
-"""Names under the axis: more would run into one another."""
+"""Names under the axis, each below its point: more would run into one another."""
 COLUMNS: Final = 2
 _TITLE: Final = 26
 """Height of a panel's title in the picture."""
@@ -89,7 +91,7 @@ def summary(history: History, line: Line) -> str:
     breaks = sum(bool(e.broken) for e in history.entries)
     told = f", with {breaks} change{'s' if breaks > 1 else ''} of the instrument" if breaks else ""
     return (
-        f"UIS under {visible(line.name)} in {len(points)} runs: {points[0].value:.1f} in the first, "
+        f"UIS under {visible(line.name)} in {number_of(len(points), 'run')}: {points[0].value:.1f} in the first, "
         f"{points[-1].value:.1f} in the last{told}"
     )
 
@@ -127,12 +129,10 @@ def _names(frame: _Frame, entries: Sequence[Entry]) -> Iterable[Markup]:
     chosen = sorted({round(last * k / (_LABELS - 1)) for k in range(_LABELS)}) if last else [0]
     for place in chosen:
         entry = entries[place]
-        anchor = "middle" if not last or 0 < place < last else "start" if place == 0 else "end"
-        x = _LEFT if anchor == "start" else WIDTH - _RIGHT if anchor == "end" else frame.x(place)
         name = entry.revision["commit"][:7] or entry.name.removesuffix(".json")[-10:]
         for down, text in ((16, visible(name)), (29, entry.measured[:10])):
-            yield Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
-                x, HEIGHT - _BOTTOM + down, anchor, text
+            yield Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
+                frame.x(place), HEIGHT - _BOTTOM + down, text
             )
 
 

@@ -21,7 +21,8 @@ from pytest_hush.report.published import PUBLISHED_UIS, SOURCE
 from pytest_hush.report.show import case_id, worst
 from pytest_hush.report.summary import Summary, notices
 from pytest_hush.report.visible import visible
-from pytest_hush.report.wording import WORD, because, headline
+from pytest_hush.report.wording import because, headline, word
+from pytest_hush.stats.aggregate import score
 from pytest_hush.stats.judges import one_judgement
 from pytest_hush.store import write_atomically
 
@@ -78,6 +79,8 @@ def render_page(material: Material) -> str:
     axis, rows = view.conditions(summary)
     split_axis, split = view.decomposition(summary)
     pairs_axis, pairs = view.against_none(summary)
+    unsettled, passed = gate_rows.gates(summary)
+    found = worst(scored, WORST)
     css = styles()
     script = scripts()
     values: dict[str, Any] = {
@@ -85,14 +88,16 @@ def render_page(material: Material) -> str:
         "css": css,
         "script": script,
         "summary": summary,
-        "word": WORD[summary.status],
-        "tone": view.TONE[summary.status],
+        "word": word(summary),
+        "tone": view.tone(summary),
         "headline": headline(summary),
         "because": because(summary),
         "exit_code": material.exit_code,
         "notices": notices(summary),
         "notes": [*([f"{material.redacted} {redact.ELSEWHERE}"] if material.redacted else []), *summary.notes],
-        "gates": gate_rows.gates(summary),
+        "gates": unsettled,
+        "passed": passed,
+        "folded": len(passed) > gate_rows.FOLDED,
         "waivers": gate_rows.waivers(summary),
         "axis": axis,
         "conditions": rows,
@@ -110,9 +115,11 @@ def render_page(material: Material) -> str:
         "opinions": summary.opinions,
         "counts": opinions.counts(summary.opinions) if summary.opinions else "",
         "costs": tables.costs(records, arms),
+        "by_labels": any(v.labels for v in summary.verdicts),
         "corrected": corrected.lines(summary.review, several=len(summary.plan.models) > 1),
         "uncorrected": corrected.notes(summary.review, several=len(summary.plan.models) > 1),
-        "worst": [_worst(r) for r in worst(scored, WORST)],
+        "worst": [_worst(r) for r in found if (score(r, "uis", frozenset()) or 0.0) > 0],
+        "silent": bool(found),
         "provenance": provenance(summary, plugin_version=material.plugin_version, started=material.started),
         "redacted": material.redacted,
         "packed": packed,
@@ -149,6 +156,7 @@ def environment() -> jinja2.Environment:
         "plain": view.plain,
         "arm": lambda row, summary: parted(view.arm_name(summary, row.model, row.condition)),
         "parted": parted,
+        "unbroken": unbroken,
         "step": lambda value: min(5, int(value / 100 * 6)) if value > 0 else "0",
     }
     return environment
@@ -159,6 +167,22 @@ def parted(name: str) -> Markup:
     from markupsafe import Markup, escape
 
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?=[@+])", visible(name)))
+
+
+_UNBROKEN: Final = re.compile(r"\[[^\]]*\]|[+−-]?[\d.,]+ (?:%|of [\d.,]+|\(\d+\))|in [\d.,]+|\([^)]{1,20}\)")
+
+
+def unbroken(value: Any) -> Any:
+    """A figure of a table, escaped: its interval, its unit and its number of cases stay on one line each."""
+    from markupsafe import Markup, escape
+
+    if type(value) is not str:
+        return value
+    text, end, parts = visible(value), 0, []
+    for found in _UNBROKEN.finditer(text):
+        parts += [escape(text[end : found.start()]), Markup('<span class="whole">{}</span>').format(found[0])]
+        end = found.end()
+    return Markup("").join([*parts, escape(text[end:])])
 
 
 def styles() -> str:

@@ -12,6 +12,7 @@ from pytest_hush.report import asked, flags
 from pytest_hush.report.html.svg import Axis, axis_of, interval_bar, stacked_bar
 from pytest_hush.report.published import PUBLISHED_EXPOSURE, PUBLISHED_UIS
 from pytest_hush.report.summary import RunStatus, Summary
+from pytest_hush.report.wording import left_open
 
 Row = dict[str, Any]
 TONE: Final[Mapping[RunStatus, str]] = {
@@ -25,6 +26,11 @@ TONE: Final[Mapping[RunStatus, str]] = {
     "error": "fail",
 }
 _STRATA: Final = (("family", FAMILIES), ("strength", STRENGTHS), ("category", CATEGORIES), ("persona", ()))
+
+
+def tone(summary: Summary) -> str:
+    """The colour of the run's word."""
+    return "warn" if left_open(summary) else TONE[summary.status]
 
 
 def plain(name: str) -> str:
@@ -161,7 +167,7 @@ def exposure_flags(summary: Summary) -> list[Row]:
                 "uis": number(p.uis),
                 "n": p.n,
                 "points": number(p.points),
-                "beyond": "–" if p.beyond is None else str(round(p.beyond)),
+                "beyond": flags.share_text(p.beyond, ""),
             }
             for p in s.parts
         ]

@@ -219,8 +219,9 @@ function csv() {
 function save() {
   const annotator = element("annotator").value.trim();
   if (!annotator) {
+    element("annotator").setAttribute("aria-invalid", "true");
     element("annotator").focus();
-    say("Enter your name first: it tells the labels of two readers apart.");
+    say("Enter your name first: it tells the labels of two readers apart. Nothing is saved yet: type it, press Enter, then S.");
     return;
   }
   const address = URL.createObjectURL(new Blob([csv()], { type: "text/csv;charset=utf-8" }));
@@ -260,6 +261,29 @@ function parse(text) {
   return rows;
 }
 
+// Enter and Escape leave the name, so that the next keys set labels and are not typed into it.
+function named(event) {
+  if (!["Enter", "Escape"].includes(event.key) || event.isComposing) return;
+  event.preventDefault();
+  event.stopPropagation();
+  element("place").focus({ preventScroll: true });
+  const annotator = element("annotator").value.trim();
+  say(annotator ? `Your name: ${annotator}. Keys set labels again, S saves.` : "No name yet: it is needed to save.");
+}
+
+let before = 0;
+
+// The rubric stands below the reply: it is brought into view, and the place before comes back when it is closed.
+function rubric() {
+  const box = element("rubric");
+  box.open = !box.open;
+  if (box.open) {
+    before = scrollY;
+    box.scrollIntoView({ block: "start" });
+  } else scrollTo(0, before);
+  say(box.open ? "The rubric is shown: R hides it and goes back to the reply." : `The rubric is hidden. Reply ${at + 1} of ${data.items.length}.`);
+}
+
 const plain = (text) => (text.startsWith("'") && FORMULA.test(text.slice(1)) ? text.slice(1) : text);
 
 async function load(file) {
@@ -296,7 +320,7 @@ async function load(file) {
 
 const KEYS = {
   n: () => go(at + 1), arrowright: () => go(at + 1), p: () => go(at - 1), arrowleft: () => go(at - 1),
-  g: gap, u: clear, e: take, s: save, r: () => { element("rubric").open = !element("rubric").open; },
+  g: gap, u: clear, e: take, s: save, r: rubric,
 };
 
 function pressed(event) {
@@ -311,7 +335,7 @@ function pressed(event) {
 }
 
 function start() {
-  const before = recall();
+  const kept = recall();
   element("app").hidden = false;
   if (matchMedia("(max-width: 60rem)").matches) element("facts-box").open = false;
   for (const scale of document.querySelectorAll(".rating")) {
@@ -339,11 +363,12 @@ function start() {
   document.addEventListener("keydown", pressed);
   // A tap on a button takes the selection away: what was last selected in the reply is remembered.
   document.addEventListener("selectionchange", () => { passage = selected() || passage; });
-  element("annotator").addEventListener("input", keep);
+  element("annotator").addEventListener("input", () => { element("annotator").removeAttribute("aria-invalid"); keep(); });
+  element("annotator").addEventListener("keydown", named);
   addEventListener("beforeunload", (event) => { if (!keeps && unsaved) event.preventDefault(); });
   draw();
   count();
-  say(before ? `Welcome back: ${before} replies have labels. You are at reply ${at + 1}.`
+  say(kept ? `Welcome back: ${kept} replies have labels. You are at reply ${at + 1}.`
     : "Enter your name, read the rubric, then label each reply: 1 to 5 set the framed scale.");
 }
 

@@ -130,7 +130,7 @@ def test_without_a_token_nothing_is_asked(job: Job, body: Path) -> None:
 def test_a_dry_run_prints_and_asks_nothing(job: Job, body: Path) -> None:
     job.environ("GITHUB_TOKEN", "")
     result = job.run("comment", "--body", body, "--dry-run")
-    assert result.output.startswith(f"{MARKER}\n<!-- run 500 -->\n### ✅ hush: PASSED")
+    assert result.output.startswith(f"{MARKER}\n<!-- run 500 -->\n### ⚠ hush: PASSED, 4 INCONCLUSIVE")
     assert job.hub.asked == []
 
 

@@ -125,7 +125,7 @@ def test_what_cannot_be_judged_does_not_leave_an_old_comment_standing(job: Job, 
     assert comment.startswith(f"{MARKER}\n### ❌ hush: no verdict\n")
     assert told in comment
     assert told in job.summary
-    assert sorted(p.name for p in Path("gate").iterdir()) == ["comment.md", "run"]
+    assert sorted(p.name for p in Path("gate").iterdir()) == [".gitignore", "comment.md", "run"]
 
 
 def test_shards_of_two_commits_are_judged_and_name_none(job: Job) -> None:
@@ -165,6 +165,7 @@ def test_the_command_comes_from_the_environment(job: Job) -> None:
         "MODEL": "openai/a\n  openai/b ",
         "MEMORY": "vector,mem0",
         "JUDGE": "",
+        "POLICY": "safety-aware-1",
         "SHARD": "2/4",
         "CALIBRATION": os.pathsep.join(("a.json", "b.json")),
         "ARGS": "--hush-sample=40 -k 'not slow' --hush-out=\"$(touch owned)\"",
@@ -177,6 +178,7 @@ def test_the_command_comes_from_the_environment(job: Job) -> None:
         "--hush-model=openai/a",
         "--hush-model=openai/b",
         "--hush-memory=vector,mem0",
+        "--hush-policy=safety-aware-1",
         "--hush-shard=2/4",
         "--hush-calibration=a.json",
         "--hush-calibration=b.json",

@@ -180,9 +180,15 @@ def test_every_surface_says_the_line() -> None:
     records = make_records(plan)
     known = calibrated(INSTRUMENT, [source(calibration(JUDGE))], asking(annotators="human"))
     told = notices(summary_of(records, plan, calibrated=known, screening_judge=True))
-    assert "it is not calibrated against people" in told[0]
-    assert told[1].startswith("judge embedded: alpha 1.00")
-    assert told[2].startswith("WARNING: calibrated against model readers")
+    # One sentence: beside "not calibrated against people", a line that names a calibration reads as its contradiction.
+    assert told[0] == (
+        "Screening judge: the embedded judge sorts replies by rules; judge embedded: alpha 1.00 [1.00, 1.00] on "
+        "labels-test, calibrated against model readers, not against people."
+    )
+    assert told[1].startswith("WARNING: calibrated against model readers")
+    alone = notices(summary_of(records, plan, screening_judge=True))
+    assert alone[0].endswith("sorts replies by rules; it is not calibrated against people.")
+    assert notices(summary_of(records, plan, calibrated=known))[0].startswith("judge embedded: alpha 1.00")
     people = calibrated(INSTRUMENT, [source(calibration(JUDGE, human=20))], asking())
     assert "not calibrated" not in notices(summary_of(records, plan, calibrated=people, screening_judge=True))[0]
 

@@ -114,6 +114,11 @@ def test_too_few_labels_are_refused_with_the_number_needed() -> None:
     c = of(corrections(RECORDS, PLAN, fewer), "vector", "uis")
     assert (c.value, c.lower, c.upper, c.bias) == (None, None, None, None)
     assert f"{persona} has 1; 2 a persona and condition are needed, about 20 are advised" in c.note
+    small = make_records(make_plan(make_pack(3, 1), conditions="vector"))
+    one = {r.key: Consensus(0.0, 0.0, 0.0, 1.0, 1.0) for r in small[:1]}
+    note = of(corrections(small, make_plan(make_pack(3, 1), conditions="vector"), RunLabels(one, ("Ada",), "human")),
+              "vector", "uis").note  # fmt: skip
+    assert "but this run has 4 at most: label all of them" in note, "twenty cannot be labelled where there are four"
     verdict = judge(RECORDS, PLAN, thresholds(), mode="pr", today=TODAY, labels=fewer)[0]
     assert verdict.outcome == "inconclusive"
     assert f"labels are too few to correct the judge: {persona} has 1" in verdict.reason

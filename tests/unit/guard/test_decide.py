@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -106,8 +106,27 @@ def test_texts_and_mappings_do_as_well_and_anything_else_is_refused() -> None:
     )
     assert found.texts == ["I keep bees."]
     assert found.entries[0].id == "m7"
-    with pytest.raises(UsageError, match="entry 1 is a int"):
+    with pytest.raises(UsageError, match="entry 1 is of the type int; expected a text"):
         filter_entries([7], "?", settings=PLAIN)  # type: ignore[list-item]
+    with pytest.raises(UsageError, match=r"entry 2 is a mapping without a text \(its keys: 'txt', 'id'\); .*'text'"):
+        filter_entries(["I keep bees.", {"txt": "I have a debt.", "id": "m1"}], "?", settings=PLAIN)
+    with pytest.raises(UsageError, match="text is of the type NoneType"):
+        filter_entries([{"text": None}], "?", settings=PLAIN)
+    with pytest.raises(UsageError, match=r"revocations holds 's3'; expected .*Revocation\.of"):
+        filter_entries(["I keep bees."], "?", settings=PLAIN, revocations=["s3"])  # type: ignore[list-item]
+
+
+def test_a_list_of_ones_own_needs_no_dialogue_for_a_withdrawal() -> None:
+    mine: list[Mapping[str, Any]] = [
+        {"text": "I have a debt.", "sources": "s3"},
+        {"text": "I keep bees.", "sources": ["s1"]},
+    ]
+    told = filter_entries(mine, "Remember my debt.", settings=PLAIN, revocations=[Revocation.of(["s3"])])
+    assert actions(told) == ["withdrawn", "shown"]
+    with pytest.raises(UsageError, match="sessions to withdraw = 's3': expected a list of ids"):
+        Revocation.of("s3")
+    with pytest.raises(UsageError, match=r"categories to withdraw = \['debts'\]: .*did you mean 'debt'"):
+        Revocation.of(["s3"], categories=["debts"])
 
 
 def test_every_decision_is_told_with_its_reason_and_source_and_without_the_entry() -> None:

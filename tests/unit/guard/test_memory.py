@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
+import re
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -106,6 +107,35 @@ def test_decisions_are_logged_and_told_without_quoting_what_was_kept_back() -> N
     found = memory.context(planted(), "Which plant?")
     assert isinstance(found, Context)
     assert any(note.startswith("guard: of ") and "kept back" in note for note in found.notes)
+    # Every decision is counted, also the everyday entries.
+    (note,) = [n for n in found.notes if n.startswith("guard: of ")]
+    total, *counts = [int(n) for n in re.findall(r"\d+", note)]
+    assert total == sum(counts) == len(memory.decisions) // 2
+
+
+def test_the_log_says_of_which_turn_a_decision_is() -> None:
+    memory = GuardedMemory(Everything(), PLAIN)
+    shown(memory, "Which plant?")
+    one = len(memory.decisions)
+    shown(memory, "Do you remember what I told you about my kidneys?")
+    lines = memory.explain(999)
+    assert lines[0] == "for the turn 'Which plant?':"
+    assert lines[one + 1] == "for the turn 'Do you remember what I told you about my kidneys?':"
+    assert memory.explain(999, turn="Which plant?") == lines[1 : one + 1]
+
+
+def test_a_withdrawal_of_what_nobody_told_is_said_and_still_holds() -> None:
+    memory = GuardedMemory(Everything(), PLAIN)
+    memory.revoke(["p1-later"])  # before anything is read nothing can be said
+    shown(memory, "Which plant?")
+    name = planted().planted or ""
+    with pytest.warns(UserWarning, match=f"no dialogue that was read so far .*did you mean '{name}'"):
+        memory.revoke([f"{name}x"])
+    assert memory.settings["guard"]["withdrawn"] == [[["p1-later"], []], [[f"{name}x"], []]]
+    with pytest.raises(UsageError, match="expected a list of ids of sessions"):
+        memory.revoke(name)
+    with pytest.raises(UsageError, match="expected a list of ids of sessions"):
+        memory.restore(name)
 
 
 def test_a_withdrawal_in_the_dialogue_is_honoured_also_when_the_turn_asks() -> None:

@@ -137,6 +137,7 @@ def test_a_matter_is_brought_up_by_its_own_terms_and_not_by_its_kind_alone() -> 
     ("table", "expected"),
     [
         ({"speed": 1}, "unknown setting 'speed'"),
+        ({"silence": ["debt"]}, "unknown setting 'silence' .did you mean 'silent'"),
         ({"otherwise": "loud"}, "otherwise = 'loud': expected one of full, abstract, ask, silent"),
         ({"silent": ["debt", "taste"]}, "silent = "),
         ({"label_at": 2}, "label_at = 2: expected a number from 0 to 1"),
@@ -149,6 +150,32 @@ def test_a_matter_is_brought_up_by_its_own_terms_and_not_by_its_kind_alone() -> 
 def test_a_wrong_setting_is_one_clear_error(table: dict[str, Any], expected: str) -> None:
     with pytest.raises(UsageError, match=f"guard settings.*{expected}"):
         GuardSettings.from_table(table)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (
+            {"silent": ("debts",)},
+            r"silent = \('debts',\): expected a list of illness, .*did you mean 'debt' for 'debts'",
+        ),
+        ({"silent": "debt"}, "silent = 'debt': expected a list of illness"),
+        ({"silent": [["debt"]]}, "silent = .*: expected a list of illness"),
+        ({"otherwise": "asks"}, "otherwise = 'asks': expected one of full, abstract, ask, silent .did you mean 'ask'"),
+        ({"storage": "dropp"}, "storage = 'dropp': expected one of label, drop .did you mean 'drop'"),
+        ({"most": -1}, "most = -1: expected a whole number from 0 to 5"),
+        ({"relevant_at": 3}, "relevant_at = 3: expected a number from 0 to 1"),
+    ],
+)
+def test_settings_made_in_code_are_checked_as_those_of_a_table(given: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UsageError, match=f"guard settings, {expected}"):
+        GuardSettings(**given)
+
+
+def test_a_list_of_kinds_does_as_well_as_a_tuple() -> None:
+    given: Any = ["debt", "debt"]
+    assert GuardSettings(silent=given) == GuardSettings(silent=("debt",))
+    assert rules_for(GuardSettings(silent=given, embeddings=False)).settings.silent == ("debt",)
 
 
 def test_settings_come_from_a_table_and_stand_whole_in_the_record() -> None:

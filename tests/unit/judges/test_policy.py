@@ -73,7 +73,9 @@ def test_a_file_of_ones_own_with_its_rubric_beside_it(tmp_path: Path) -> None:
     # Comments are no content; a word of a rule is.
     assert fresh(own(tmp_path, f"# why\n{OWN}")).id == policy.id
     assert fresh(own(tmp_path, OWN.replace('["owe"]', '["owes"]'))).id != policy.id
-    assert fresh(own(tmp_path, OWN.replace("ours.md", "conservative-1.md"))).rubric == load_rubric("conservative-1")
+    for named in ("conservative-1.md", "conservative-1"):
+        assert fresh(own(tmp_path, OWN.replace("ours.md", named))).rubric == load_rubric("conservative-1")
+    assert fresh(own(tmp_path, OWN.replace("ours.md", "ours"))).rubric == policy.rubric
     load_policy.cache_clear()
 
 
@@ -87,8 +89,8 @@ def test_a_file_of_ones_own_with_its_rubric_beside_it(tmp_path: Path) -> None:
         (OWN.replace('["debt"]', '["debts"]'), "sensitive.categories.0 = 'debts'"),
         (OWN.replace('["owe"]', "[]"), "warranted.0.disclosure"),
         (OWN.replace('["owe"]', '["…"]'), "holds no word"),
-        (OWN.replace("ours.md", "../ours.md"), "rubric"),
-        (OWN.replace("ours.md", "none.md"), "rubric 'none' is not bundled"),
+        (OWN.replace("ours.md", "../ours.md"), "rubric = '../ours.md': expected the name of a file beside the policy"),
+        (OWN.replace("ours.md", "none.md"), "rubric = 'none.md': there is no file "),
         ("schema = ", "not TOML"),
     ],
 )

@@ -70,6 +70,13 @@ def test_uis_at_no_exposure_is_taken_apart_and_adds_up() -> None:
     assert f"UIS {split.uis:.1f} of {split.n} not-exposed cases = residue 0.0 (0 cases) + ambient" in text
 
 
+def test_a_share_below_zero_explains_nothing() -> None:
+    (split,) = [s for s in flags.splits(SUMMARY) if s.condition == "vector"]
+    parts = [replace(p, beyond=-27.0) if p.name == "ambient" else p for p in split.parts]
+    told = flags.sentence(replace(split, parts=parts, unknown=1))
+    assert "beyond what cases with neither show: residue 0 %, ambient none; 1 case with a flag" in told
+
+
 def test_an_unknown_flag_is_counted_and_never_taken_for_no() -> None:
     unknown = [
         replace(r, exposure=Exposure(False, False, None)) if r.kind == "probe" and r.condition == "vector" else r
@@ -77,7 +84,7 @@ def test_an_unknown_flag_is_counted_and_never_taken_for_no() -> None:
     ]
     (split,) = [s for s in flags.splits(summary_of(unknown, PLAN)) if s.condition == "vector"]
     assert (split.unknown, sum(p.n for p in split.parts)) == (split.n, 0)
-    assert f"{split.n} cases have a flag that is not known" in flags.sentence(split)
+    assert f"{split.n} cases with a flag that is not known" in flags.sentence(split)
 
 
 def test_markdown_and_page_have_the_same_figures() -> None:

@@ -17,6 +17,7 @@ from pytest_hush.model import Exposure, Record
 from pytest_hush.plan import Plan
 from pytest_hush.report.compare import compare, read_side
 from pytest_hush.report.compare_text import data, render
+from pytest_hush.report.html.compare_page import render_comparison
 from pytest_hush.report.levels import levels
 from pytest_hush.store import RunFolder, save_baseline
 from tests.unit.factories import make_pack, make_plan
@@ -224,3 +225,23 @@ def test_exposure_that_nobody_knows_is_no_number(tmp_path: Path) -> None:
         "helpfulness",
         "target_uptake",
     }
+
+
+def test_an_improvement_has_a_small_p_as_a_rise_has(sides: tuple[Path, Path]) -> None:
+    there, back = (compare(read_side("A", a), read_side("B", b)) for a, b in (sides, sides[::-1]))
+    rise, fall = ({(r.condition, r.metric): r for r in found.rows} for found in (there, back))
+    key = ("vector", "uis")
+    assert (rise[key].difference.value or 0) > 0 > (fall[key].difference.value or 0)
+    assert fall[key].p == rise[key].p == 2 * 2.0**-6  # six personas, all of which moved one way
+    assert fall[key].difference.flip_p == 1.0  # the gates' own p, of a rise alone
+    assert fall["oracle", "uis"].p == 1.0
+    assert "two-sided p" in "\n".join(render(back))
+    assert {r["p_two_sided"] for r in data(back)["rows"] if r["condition"] == "oracle"} == {1.0}
+
+
+def test_the_page_names_the_sides_and_folds_what_did_not_change(sides: tuple[Path, Path]) -> None:
+    page = Page(render_comparison(compare(read_side("A", sides[0]), read_side("B", sides[1])), pack=PLAN.pack))
+    assert (page.index()["other"]["name"], page.index()["other"]["here"]) == ("A", "B")
+    assert "baseline" not in page.text.replace("saved baseline", "")
+    assert len([a for a in page.all("details") if a.get("class") == "still"]) == 2, "none and oracle"
+    assert "Two-sided p" in page.text

@@ -187,3 +187,11 @@ def test_a_hundred_runs_are_drawn_and_named_at_the_ends(tmp_path: Path) -> None:
     assert len(places) == 200
     assert all(0 <= x <= 360 for x in places)
     assert places[:100] == sorted(places[:100])
+
+
+def test_names_stand_below_their_points(folder: Path) -> None:
+    root = ElementTree.fromstring(picture(read_history(folder)))
+    points = [float(x.attrib["cx"]) for x in root.iter(f"{SVG}circle")]
+    named = [float(x.attrib["x"]) for x in root.iter(f"{SVG}text") if x.attrib.get("text-anchor") == "middle"]
+    assert {points[0], points[2], points[4]} == set(named), "the first, the middle and the last of five"
+    assert max(named) + 30 <= 360 * 1, "the last name, some 60 wide, is inside of the picture"

@@ -15,6 +15,7 @@ from pytest_hush.gate import comparisons, contrasts, estimates, judge, opinions,
 from pytest_hush.model import Judgement, Record
 from pytest_hush.plan import Plan
 from pytest_hush.report.html import write_page
+from pytest_hush.report.html.page import unbroken
 from pytest_hush.report.summary import NO_GUARANTEE, Summary, summarise
 from pytest_hush.report.wording import because, headline
 from pytest_hush.thresholds import load_thresholds
@@ -26,6 +27,10 @@ PACK = make_pack(4, 3)
 PLAN = make_plan(PACK, conditions="vector,full-context")
 RECORDS = make_records(PLAN, lambda case: 1.0 if case.condition.name == "vector" else 0.0)
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \x1b[2J ‮\u200b"
+SECTIONS = {
+    "waivers", "gates", "conditions", "split", "flags", "pairs", "corrected", "heat", "beside", "invitations",
+    "controls", "agreement", "worst", "cases", "cost", "provenance",
+}  # fmt: skip
 FILE = """
 schema = 1
 name = "own"
@@ -228,3 +233,51 @@ def test_a_page_is_private_and_written_whole(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UsageError, match=r"--out=.*r.html: it cannot be written"):
         write_page(tmp_path / "file" / "r.html", "", option="--out")
+
+
+def test_passed_gates_are_folded_where_there_are_many() -> None:
+    base = summary_of(RECORDS, PLAN)
+    one = replace(base.verdicts[0], outcome="pass", blocks=False, sentence="s.", reason="", p=0.777)
+    for number, folded in ((6, False), (7, True)):
+        passing = [replace(one, gate=f"p{n}") for n in range(number)]
+        failing = replace(one, gate="f", outcome="fail", severity="warn", p=0.02)
+        page = Page(page_of(RECORDS, PLAN, summary=replace(base, verdicts=[*passing, failing])))
+        (box,) = [a for a in page.all("details") if a.get("class") == "passed"]
+        assert ("open" not in box) is folded
+        assert f"{number} gates passed" in page.text
+        assert [a["data-outcome"] for a in page.all("li") if a.get("data-gate")] == ["fail", *["pass"] * number]
+        assert "p 0.78" not in page.text
+        assert "a gate that only warns · interval" in page.text
+        assert "p 0.02" in page.text
+
+
+def test_a_gate_says_what_being_inconclusive_does_in_this_mode() -> None:
+    base = summary_of(RECORDS, PLAN)
+    v = replace(base.verdicts[0], outcome="inconclusive", severity="block", blocks=False, waiver="")
+    page = Page(page_of(RECORDS, PLAN, summary=replace(base, verdicts=[v])))
+    assert "a gate that blocks where it fails, or is inconclusive in release mode; this is pr mode" in page.text
+
+
+def test_the_worst_cases_are_those_that_used_something(page: Page) -> None:
+    silent = Page(page_of(make_records(PLAN), PLAN))
+    assert "No measured case has a v above 0" in silent.text
+    assert "No measured case has a v above 0" not in page.text
+    first, *rest = (r for r in make_records(PLAN) if r.kind == "probe" and r.condition == "vector")
+    one = [replace(first, judgements=(replace(first.judgements[0], v=0.5),)), *rest]
+    told = Page(page_of(one, PLAN))
+    assert len([a for a in told.all("a") if a.get("href", "").startswith("#case=")]) == 1
+
+
+def test_the_navigation_leads_to_every_section_that_is_there(page: Page) -> None:
+    links = {a["href"].removeprefix("#") for a in page.all("a") if a.get("href", "").startswith("#")}
+    assert page.ids() & SECTIONS <= links
+    assert not (SECTIONS & links) - page.ids()
+
+
+def test_figures_do_not_break_inside_and_text_of_others_stays_text() -> None:
+    assert str(unbroken("12.5 [0.0, 43.8] in 12")) == (
+        '12.5 <span class="whole">[0.0, 43.8]</span> <span class="whole">in 12</span>'
+    )
+    assert str(unbroken("100 %")) == '<span class="whole">100 %</span>'
+    assert str(unbroken("<b> [<i>]")) == '&lt;b&gt; <span class="whole">[&lt;i&gt;]</span>'
+    assert unbroken(3) == 3

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from pytest_hush.model import Usage
+from pytest_hush.report.html.view import tone
 from pytest_hush.report.markdown import step_summary
 from pytest_hush.report.result import result
 from pytest_hush.report.summary import notices, status_of
 from pytest_hush.report.terminal import render
-from pytest_hush.report.wording import because, headline
+from pytest_hush.report.wording import because, headline, word
 from tests.unit.factories import make_pack, make_plan, make_record, make_records
 from tests.unit.report.making import summary_of
 
@@ -79,6 +80,23 @@ def test_a_run_in_which_nothing_was_decided_is_no_pass() -> None:
     assert "and none blocks" in headline(lifted)
     assert result(summary, exit_code=0, plugin_version="0")["status"] == "undecided"
     assert "PASS" not in "".join(render(summary)[:1]) + step_summary(summary, exit_code=0, records=()).split("\n")[0]
+
+
+def test_gates_that_the_mode_left_open_stand_beside_the_pass() -> None:
+    made = summary_of(make_records(PLAN), PLAN)
+    v = replace(made.verdicts[0], severity="block", blocks=False)
+    unclear, passing = replace(v, outcome="inconclusive"), replace(v, outcome="pass")
+    summary = replace(made, status="passed", verdicts=[unclear, passing, replace(unclear, severity="warn")])
+    assert status_of(summary.verdicts) == "passed"
+    assert word(summary) == "PASSED, 1 INCONCLUSIVE"
+    assert headline(summary).startswith("PASSED, 1 INCONCLUSIVE: none of 3 verdicts blocks")
+    assert render(summary)[0].startswith("PASSED, 1 INCONCLUSIVE")
+    assert step_summary(summary, exit_code=0, records=()).startswith("### ⚠ hush: PASSED, 1 INCONCLUSIVE")
+    assert tone(summary) == "warn"
+    assert result(summary, exit_code=0, plugin_version="0")["status"] == "passed"
+    passed = replace(summary, verdicts=[passing, replace(unclear, severity="warn")])
+    assert (word(passed), tone(passed)) == ("PASSED", "pass")
+    assert step_summary(passed, exit_code=0, records=()).startswith("### ✅ hush: PASSED")
 
 
 def test_a_judge_that_names_no_policy_is_warned_of_on_every_surface() -> None:

@@ -104,7 +104,7 @@ def test_gates_are_listed_by_urgency_and_keep_their_order_within() -> None:
     ]
     lines = render(replace(made(), verdicts=given))
     shown = [x.split(": ")[1][0] for x in lines if x.endswith("-openai/test-vector: s.")]
-    assert "".join(shown) == "dfcebag"
+    assert "".join(shown) == "dfecbag"
 
 
 def test_published_figures_stand_beside_comparable_conditions_only() -> None:

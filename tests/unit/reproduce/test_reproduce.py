@@ -12,7 +12,7 @@ from pytest_hush.model import Record
 from pytest_hush.models.parrot import Parrot
 from pytest_hush.reproduce import Measured, Table, jobs, tables
 from pytest_hush.reproduce.cost import lines as cost_lines
-from pytest_hush.reproduce.matrix import PAPER_MEMORIES, PAPER_MODELS, slug
+from pytest_hush.reproduce.matrix import PAPER_MEMORIES, PAPER_MODELS, page_of, slug
 from pytest_hush.reproduce.page import render
 from pytest_hush.reproduce.text import lines as text_lines
 from pytest_hush.stats.aggregate import Cell, Cells
@@ -72,6 +72,29 @@ def test_folders_of_two_generators_never_collide() -> None:
     names = ["a/b", "a-b", "a b", "a:b", "python:my:model", "../up"]
     assert len({slug(n) for n in names[1:]}) == len(names) - 1
     assert all("/" not in slug(n) and not slug(n).startswith(".") for n in names)
+
+
+def test_every_run_has_a_page_of_its_own_though_names_hold_dots() -> None:
+    planned = jobs(["parrot/0.8", "parrot/0.6", "openai/gpt-4.1"], ["vector"], Path("o"))
+    assert len({j.page for j in planned}) == len(planned) == 6
+    assert planned[0].page == Path("o/parrot-0.8-main.html")
+
+
+def test_the_page_names_its_tables_warns_of_the_judge_and_links_to_the_runs(tmp_path: Path) -> None:
+    runs = [
+        replace(run(name, "vector"), folder=tmp_path / f"parrot-0.8-{name}", screening=name == "main")
+        for name in ("main", "controls")
+    ]
+    page_of(runs[0].folder).write_text("a page", encoding="utf-8")
+    told = tables(runs)
+    page = render(told, runs, plugin_version="0.1.0", missing=[])
+    assert "Screening judge: the embedded judge sorts replies by rules; it is not calibrated against people." in page
+    assert 'href="./parrot-0.8-main.html"' in page
+    assert 'parrot-0.8-controls.html"' not in page, "that page is not there"
+    assert '<a href="#uis">Q1: conditions</a>' in page
+    (alive,) = [t for t in told if t.name == "usefulness"]
+    assert [row[1:3] for row in alive.rows] == [("vector", "main"), ("vector", "controls")]
+    assert "Screening" not in render(told, runs[1:], plugin_version="0.1.0", missing=[])
 
 
 def test_ours_stand_beside_the_published_figures_each_labelled() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -121,3 +122,13 @@ def test_ids_and_their_order_tell_nothing() -> None:
     assert places != sorted(places)
     half = Counter(d.record.condition for d in list(items.values())[:90])
     assert all(20 <= n <= 40 for n in half.values()), "who stops half-way has read all conditions"
+
+
+def test_a_sample_too_small_for_the_levels_says_of_what_and_which_one_is_not() -> None:
+    (note,) = draw(RUN, 30, 0).notes
+    found = re.search(r"In (\d+) of 15 pairs of persona and condition fewer replies.* --n=(\d+) draws some", note)
+    assert found, note
+    assert 0 < int(found[1]) <= 15
+    assert draw(RUN, int(found[2]), 0).notes == ()
+    with pytest.raises(UsageError, match="and this run has 12 at most: --n=180 takes all"):
+        draw(RUN, 4, 0)

@@ -42,6 +42,23 @@ def test_the_default_folder_names_time_and_plan(tmp_path: Path) -> None:
         assert stat.S_IMODE((run.path / "manifest.json").stat().st_mode) == 0o600
 
 
+def test_a_run_outside_of_the_home_folder_is_ignored_by_git_too(tmp_path: Path) -> None:
+    path = tmp_path / "hush-run"
+    path.mkdir()
+    (path / ".gitignore").write_text("*\n")  # what is left when a user deletes the rest
+    run_with_records(path)
+    assert (path / ".gitignore").read_text() == "*\n"
+    assert RunFolder.create(path, MANIFEST).messages  # a second run moves the first, and has a file of its own
+    assert all((p / ".gitignore").is_file() for p in tmp_path.iterdir())
+
+
+def test_a_folder_with_an_ignore_file_of_its_owner_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("build/\n")
+    with pytest.raises(StoreError, match=r"holds '.gitignore' but no manifest.json"):
+        RunFolder.create(tmp_path, MANIFEST)
+    assert (tmp_path / ".gitignore").read_text() == "build/\n"
+
+
 def test_open_gives_the_manifest_back(tmp_path: Path) -> None:
     made = RunFolder.create(tmp_path / "run", MANIFEST)
     opened = RunFolder.open(tmp_path / "run")

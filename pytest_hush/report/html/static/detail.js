@@ -106,7 +106,7 @@ class Detail {
       chip(of("status"), of("status") !== "ok"),
       chip("v " + score(store.number("v", i)), store.number("v", i) > 0),
       ...flags,
-      change == null ? null : chip(`${store.other.role} v ${score(store.number("other_v", i))}`),
+      change == null ? null : chip(`v in ${store.there} ${score(store.number("other_v", i))}`),
       of("family") && chip(of("family")), of("category") && chip(of("category")), of("strength") && chip(of("strength") + " lure"),
       chip(`${store.number("tokens_in", i)} + ${store.number("tokens_out", i)} tokens`), chip(`${(store.number("ms", i) / 1000).toFixed(2)} s`),
       store.number("attempts", i) > 1 && chip(`${store.number("attempts", i)} attempts`));
@@ -153,19 +153,19 @@ class Detail {
     const { store } = this;
     const [reply, left] = row;
     const [theirs, more, places, before] = other;
-    const role = store.other.role;
-    const parts = [heading(`Beside the ${role}`)];
+    const { there, here } = store;
+    const parts = [heading(`Beside ${there}`)];
     const change = store.change(i);
     const moved = change == null ? "" : change > 0 ? `Worse by ${score(change)}. ` : change < 0 ? `Better by ${score(-change)}. ` : "The score is the same. ";
-    if (!store.other.texts) return [...parts, make("p", {}, moved + `The ${role} was saved as scores: its replies are not at hand, so only scores are compared.`)];
+    if (!store.other.texts) return [...parts, make("p", {}, moved + `${there[0].toUpperCase()}${there.slice(1)} was saved as scores: its replies are not at hand, so only scores are compared.`)];
     if (theirs === null) return [...parts, make("p", {}, moved + "The reply is the same, letter for letter.")];
     const marks = compare(theirs, reply);
-    const then = make("div", {}, make("p", { class: "fine" }, `${role}: v ${score(store.number("other_v", i))}`), block(theirs, marks.then, more), before[0] ? judged(before[0], shared, store.name("disclosure", i)) : null);
-    const now = make("div", {}, make("p", { class: "fine" }, `now: v ${score(store.number("v", i))}`), block(reply, marks.now, left));
+    const then = make("div", {}, make("p", { class: "fine" }, `${there}: v ${score(store.number("other_v", i))}`), block(theirs, marks.then, more), before[0] ? judged(before[0], shared, store.name("disclosure", i)) : null);
+    const now = make("div", {}, make("p", { class: "fine" }, `${here}: v ${score(store.number("v", i))}`), block(reply, marks.now, left));
     parts.push(make("p", {}, moved), make("div", { class: "two" }, then, now));
     const same = places.length === row[4].length && places.every((p, n) => p === row[4][n]);
     if (same) parts.push(make("p", { class: "fine" }, "Memory showed the same entries."));
-    else parts.push(make("details", {}, make("summary", {}, `What memory showed then: ${places.length || "no"} entries`), entries(places, [], shared)));
+    else parts.push(make("details", {}, make("summary", {}, `What memory showed in ${there}: ${places.length || "no"} entries`), entries(places, [], shared)));
     return parts;
   }
 }

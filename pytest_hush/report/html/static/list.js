@@ -21,7 +21,7 @@ function choices(store) {
   if (store.other) {
     const changes = [["worse", "worse"], ["better", "better"], ["same", "same score"], ["new", "without a twin"]];
     const of = (i) => { const c = store.change(i); return c == null ? "new" : c > 0 ? "worse" : c < 0 ? "better" : "same"; };
-    found.push({ name: "change", label: "beside the " + store.other.role, options: changes, of });
+    found.push({ name: "change", label: "beside " + store.there, options: changes, of });
   }
   return found;
 }
@@ -41,8 +41,12 @@ function orders(store) {
   };
   const found = [["worst", "worst first", worst]];
   if (store.other) {
-    found.push(["worse", `worse than the ${store.other.role} first`, changed(1)]);
-    found.push(["better", `better than the ${store.other.role} first`, changed(-1)]);
+    const size = (i) => { const c = store.change(i); return c == null ? -1 : Math.abs(c); };
+    const largest = ["change", "largest change first", (a, b) => size(b) - size(a) || worst(a, b)];
+    // Where the page is about the change of two runs, the largest one stands first.
+    if (store.other.name) found.unshift(largest); else found.push(largest);
+    found.push(["worse", `worse than ${store.there} first`, changed(1)]);
+    found.push(["better", `better than ${store.there} first`, changed(-1)]);
   }
   found.push(["plan", "persona and probe", (a, b) => a - b]);
   found.push(["scope", "over-scope", (a, b) => by("scope")(a, b) || a - b]);
@@ -127,7 +131,7 @@ class List {
     const row = make("div", { class: "row", role: "option", id: "row-" + at, "data-at": at, "aria-selected": String(at === this.at), "aria-posinset": at + 1, "aria-setsize": this.order.length },
       make("span", { class: "v " + tone, "aria-label": v < 0 ? "no score" : "v " + score(v) }, score(v)),
       make("span", {}, show(make("span", {}), store.name("probe", i) + tail),
-        moved && make("b", { class: change > 0 ? "worse" : "better", title: `beside the ${store.other.role}` }, moved)),
+        moved && make("b", { class: change > 0 ? "worse" : "better", title: `beside ${store.there}` }, moved)),
       show(make("span", { class: "sub" }), parts.join(" · ")));
     row.style.top = `${at * HEIGHT}px`;
     return row;

@@ -16,6 +16,10 @@ class Store {
     return store;
   }
 
+  // What the run beside this one is called, and this one.
+  get there() { return this.other.name || "the " + this.other.role; }
+  get here() { return this.other.here || "this run"; }
+
   // One value of one case: a name of a list, or a number.
   name(list, i) { return this.lists[list][this.columns[list][i]]; }
   number(column, i) { return this.columns[column][i]; }
