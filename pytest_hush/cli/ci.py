@@ -102,9 +102,15 @@ def measure(
         while True:
             try:
                 code = run.wait()
-                sys.exit(code if code >= 0 else 128 - code)
+                break
             except KeyboardInterrupt:
                 continue  # the terminal told pytest too, which ends by itself and keeps what is finished
+    if not code and not (out / "result.json").is_file():
+        raise UsageError(
+            f"pytest ended with 0 and left no {out / 'result.json'}: it was ended from inside before the gates "
+            f"were judged (os._exit?), or it measured nothing. Nothing is known of this release."
+        )
+    sys.exit(code if code >= 0 else 128 - code)
 
 
 @ci.command("baseline")

@@ -23,7 +23,8 @@ _HTML: Final = re.compile(r"<!--|-->|</?[A-Za-z][^<>]*>")
 _QUOTE: Final = re.compile(r"^\s*(?:>\s*)+")
 _LEET: Final = str.maketrans("013457@$", "oieastas")
 _MIXED: Final = re.compile(r"(?<![^\W_])(?=[^\W_]*[013457@$])(?=[\d@$]*[^\W\d_])[^\s.,;:!?]+")
-_ADDRESS: Final = re.compile(r"\w+://\S+")
+# Of bounded length: from every letter of a long run of them an open one would read to its end.
+_ADDRESS: Final = re.compile(r"(?<!\w)\w{1,20}://\S+")
 _BLOB: Final = re.compile(r"(?<!\w)(?:[A-Za-z0-9+/_-]{40,}={0,2}|(?:[0-9a-fA-F]{2}[\s:]?){24,})")
 _LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕԁһӏкмтвнгпαοεικνρτυχАЕОРСУХІЈЅКМТВНΑΟΕΙΚΝΡΤΥΧΒΗΜΖ",

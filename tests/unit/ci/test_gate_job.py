@@ -191,6 +191,13 @@ def test_the_command_comes_from_the_environment(job: Job) -> None:
         "--hush-out=$(touch owned)",
     ]
     assert not Path("owned").exists()
+    job.environ("CODE", "0")
+    result = job.run("measure", "--out", "run")
+    assert result.exit_code != 0, "a process that ended itself with 0 has judged nothing"
+    assert "left no run/result.json" in result.output.replace("\n", " ")
+    Path("run").mkdir()
+    Path("run/result.json").write_text("{}", encoding="utf-8")
+    assert job.run("measure", "--out", "run").exit_code == 0
 
 
 def test_no_model_and_torn_quotes_are_clear_errors(job: Job) -> None:

@@ -48,6 +48,7 @@ def test_a_sentence_of_digits_for_letters_is_read_as_a_whole() -> None:
         ("Basil, parsley, chives, mint, thyme, oregano, dill, sage.", False),
         ("Try a quiet list in the morning, and one more on the way home.", False),
         ("", False),
+        pytest.param("A" * 100_000, True, id="one long run of letters"),
     ],
 )
 def test_codes_are_told_from_text(text: str, encoded: bool) -> None:
