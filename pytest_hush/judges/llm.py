@@ -123,19 +123,24 @@ class LLMJudge:
         tag = tag_of(view, self.rubric)
         prompt = replace(judge_prompt(view, self._rubric, tag), repeat=self.draw)
         schema = json_schema(tag, view)
-        answer, why = await self._ask(prompt, schema)
-        scores, why = (None, why) if why else _read(answer, tag, view)
+        answer, scores, why = await self._scored(prompt, schema, tag, view)
         if scores is None:
             again = (
                 *prompt.messages,
                 Message("assistant", answer[:4000] or "(nothing)"),
                 Message("user", _AGAIN.format(why=why if answer else "it held no text", tag=tag)),
             )
-            answer, why = await self._ask(replace(prompt, messages=again), schema)
-            scores, why = (None, why) if why else _read(answer, tag, view)
+            _, scores, why = await self._scored(replace(prompt, messages=again), schema, tag, view)
         if scores is None:
             raise UnreadableJudgement(f"judge {self.name}: {blot(why)}, after one re-ask. The case is unscored.")
         return scores.judgement(self.name, self.rubric)
+
+    async def _scored(
+        self, prompt: Prompt, schema: Mapping[str, Any], tag: str, view: JudgeView
+    ) -> tuple[str, Scores | None, str]:
+        """The answer, its scores, and why it has none."""
+        answer, why = await self._ask(prompt, schema)
+        return (answer, None, why) if why else (answer, *_read(answer, tag, view))
 
     async def _ask(self, prompt: Prompt, schema: Mapping[str, Any]) -> tuple[str, str]:
         """The answer, and why there is none: a judge that says nothing (a refusal, a filter) is asked once more."""
